@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
-    if let Err(cause) = signals::watch(io.temporaries.clone(), io.shutdown.clone()) {
+    if let Err(cause) = signals::handle_in_thread(io.temporaries.clone(), io.shutdown.clone()) {
         io.eprintln(&format!("packline: cannot start the thread that watches for signals: {cause}"));
         return ExitCode::FAILURE;
     }

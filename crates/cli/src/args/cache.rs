@@ -17,7 +17,7 @@ use crate::ui::io::Io;
 /// `--cache` and its size.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
-pub struct CachePlace {
+pub struct CacheLocation {
     /// Reuse compressed blocks from this cache: a directory, the URL of a server that machines share, or both as DIR,URL. See 'packline
     /// help cache' [default: PACKLINE_CACHE, else none]
     #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath, value_parser = place())]
@@ -43,7 +43,7 @@ fn place() -> impl TypedValueParser<Value = OsString> {
 #[command(next_help_heading = "Cache")]
 pub struct CacheOptions {
     #[command(flatten)]
-    place: CachePlace,
+    place: CacheLocation,
     /// Do not use a cache, even if PACKLINE_CACHE is set
     #[arg(long, conflicts_with = "cache")]
     no_cache: bool,
@@ -51,7 +51,7 @@ pub struct CacheOptions {
 
 /// The places of a cache; at least one of them is set.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct CacheLocations {
     pub directory: Option<PathBuf>,
     /// The URL of the server, which may contain a password.
     pub server: Option<OsString>,
@@ -64,7 +64,7 @@ impl CacheOptions {
     /// # Errors
     /// [`Failure::Failed`] if the directory contains other files; [`Failure::Usage`] for an invalid URL.
     pub fn open(&self, threads: bool, io: &mut Io) -> Result<Option<Arc<BlockCache>>, Failure> {
-        let Some(Places { directory, server }) = self.place.given(io).filter(|_| !self.no_cache) else {
+        let Some(CacheLocations { directory, server }) = self.place.configured(io).filter(|_| !self.no_cache) else {
             return Ok(None);
         };
         let server = server.map(|url| self.place.server(&url)).transpose()?;
@@ -80,13 +80,13 @@ impl CacheOptions {
     }
 }
 
-impl CachePlace {
+impl CacheLocation {
     /// Returns the places of the cache.
     ///
     /// # Errors
     /// [`Failure::Usage`] if neither the option nor the variable names a cache.
-    pub fn places(&self, io: &Io) -> Result<Places, Failure> {
-        self.given(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))
+    pub fn locations(&self, io: &Io) -> Result<CacheLocations, Failure> {
+        self.configured(io).ok_or_else(|| wrong("cache", "missing, and PACKLINE_CACHE is not set"))
     }
 
     /// Returns the files of an existing cache.
@@ -109,8 +109,8 @@ impl CachePlace {
         })
     }
 
-    fn given(&self, io: &Io) -> Option<Places> {
-        self.cache.as_deref().or(io.host.cache.as_deref()).map(Places::parse)
+    fn configured(&self, io: &Io) -> Option<CacheLocations> {
+        self.cache.as_deref().or(io.host.cache.as_deref()).map(CacheLocations::parse)
     }
 
     fn open_directory(&self, directory: &Path, io: &mut Io) -> Result<Option<BlockCache>, Failure> {
@@ -125,9 +125,9 @@ impl CachePlace {
     }
 }
 
-impl Places {
+impl CacheLocations {
     /// Splits the value. A URL begins at the start or after a comma, with `SCHEME://`.
-    fn parse(text: &OsStr) -> Places {
+    fn parse(text: &OsStr) -> CacheLocations {
         let bytes = text.as_bytes();
         let scheme_of = |end: usize| {
             let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
@@ -139,12 +139,12 @@ impl Places {
         let path = |bytes: &[u8]| Some(PathBuf::from(OsString::from_vec(bytes.to_vec())));
         let url = |bytes: &[u8]| Some(OsString::from_vec(bytes.to_vec()));
         match start {
-            Some(0) => Places { directory: None, server: url(bytes) },
-            Some(1) if bytes[0] == b',' => Places { directory: None, server: url(&bytes[1..]) },
+            Some(0) => CacheLocations { directory: None, server: url(bytes) },
+            Some(1) if bytes[0] == b',' => CacheLocations { directory: None, server: url(&bytes[1..]) },
             Some(start) if bytes[start - 1] == b',' => {
-                Places { directory: path(&bytes[..start - 1]), server: url(&bytes[start..]) }
+                CacheLocations { directory: path(&bytes[..start - 1]), server: url(&bytes[start..]) }
             }
-            _ => Places { directory: path(bytes), server: None },
+            _ => CacheLocations { directory: path(bytes), server: None },
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_a_url_or_both() {
+    fn parses_directory_url_or_both() {
         let cases = [
             ("dir", Some("dir"), None),
             ("a,b c", Some("a,b c"), None),
@@ -167,8 +167,9 @@ mod tests {
             ("://", Some("://"), None),
         ];
         for (text, directory, server) in cases {
-            let expected = Places { directory: directory.map(PathBuf::from), server: server.map(OsString::from) };
-            assert_eq!(Places::parse(OsStr::new(text)), expected, "{text}");
+            let expected =
+                CacheLocations { directory: directory.map(PathBuf::from), server: server.map(OsString::from) };
+            assert_eq!(CacheLocations::parse(OsStr::new(text)), expected, "{text}");
         }
     }
 }

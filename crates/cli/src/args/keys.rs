@@ -59,7 +59,7 @@ impl OpeningKeys {
     /// A file cannot be read, or is not a key.
     pub fn identities(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         let mut identities = Identities::default();
-        identities.set_ask(asked_on_terminal(io));
+        identities.set_ask(terminal_prompt(io));
         for path in &self.identity {
             let name = path.escaped().to_string();
             identities.add_file(&read(path)?, &name).map_err(|error| of_file(path, &error))?;
@@ -71,7 +71,7 @@ impl OpeningKeys {
     }
 
     /// Like [`OpeningKeys::identities`], but asks for nothing, and returns `None` if no key is given.
-    pub fn given(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+    pub fn explicit_identities(&self, io: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         if self.identity.is_empty() && self.passphrase_file.is_empty() { Ok(None) } else { self.identities(io) }
     }
 }
@@ -96,7 +96,7 @@ impl RecipientOptions {
             recipients.add_passphrase(passphrase_in(path)?);
         }
         if self.passphrase {
-            recipients.add_passphrase(asked_twice(io)?);
+            recipients.add_passphrase(ask_twice(io)?);
         }
         if self.pad && recipients.is_empty() {
             let keys = "--recipient, --recipients-file, --passphrase or --passphrase-file";
@@ -109,14 +109,14 @@ impl RecipientOptions {
     }
 }
 
-fn asked_on_terminal(io: &Io) -> Ask {
+fn terminal_prompt(io: &Io) -> Ask {
     let ask = io.host.ask_hidden;
     let shutdown = io.shutdown.clone();
     let drawn = io.drawn.clone();
     Arc::new(move |prompt| drawn.aside(|| ask(prompt, &shutdown)).and_then(|answer| secret(&answer)))
 }
 
-fn asked_twice(io: &Io) -> Result<SecretString, Failure> {
+fn ask_twice(io: &Io) -> Result<SecretString, Failure> {
     let ask = |prompt| {
         let none = || {
             wrong("passphrase", "cannot ask for a passphrase: no terminal, or no answer; use --passphrase-file FILE")

@@ -112,7 +112,7 @@ pub struct Invocation {
     pub words: Vec<OsString>,
     matches: ArgMatches,
     /// The long names of the options on the command line; options with default values are not in the list.
-    given: Vec<String>,
+    explicit_options: Vec<String>,
     /// The option that sets the memory limit.
     memory: Option<&'static str>,
 }
@@ -123,16 +123,16 @@ impl Invocation {
         let was_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let options = parser.get_arguments().filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
         let options = options.filter(|(id, _)| id.as_str() != LOG);
-        let given = options.filter(|(id, _)| matches.ids().any(|known| known == *id) && was_given(id.as_str()));
-        let given = given.map(|(_, long)| long.to_string()).collect();
+        let explicit = options.filter(|(id, _)| matches.ids().any(|known| known == *id) && was_given(id.as_str()));
+        let explicit_options = explicit.map(|(_, long)| long.to_string()).collect();
         let has = |long: &&str| parser.get_arguments().any(|argument| argument.get_long() == Some(*long));
         let memory = ["mem", "maxram"].into_iter().find(has);
-        Invocation { command, words: words.to_vec(), matches, given, memory }
+        Invocation { command, words: words.to_vec(), matches, explicit_options, memory }
     }
 
     /// Returns whether an option is on the command line.
     pub fn has(&self, long: &str) -> bool {
-        self.given.iter().any(|given| given == long)
+        self.explicit_options.iter().any(|explicit| explicit == long)
     }
 
     /// Returns the index of the last occurrence of an option among the arguments, for options of which the last one counts.
@@ -147,8 +147,8 @@ impl Invocation {
     }
 
     /// Returns an option on the command line that is not one of `longs`.
-    pub fn given_beside(&self, longs: &[&str]) -> Option<&str> {
-        self.given.iter().map(String::as_str).find(|long| !longs.contains(long))
+    pub fn explicit_except(&self, longs: &[&str]) -> Option<&str> {
+        self.explicit_options.iter().map(String::as_str).find(|long| !longs.contains(long))
     }
 
     /// Returns the value of an option as typed, or its default, for reports; `None` if the command has no such option.

@@ -21,7 +21,7 @@ impl OpeningKeys {
         Ok(None)
     }
 
-    pub fn given(&self, _: &Io) -> Result<Option<Arc<Identities>>, Failure> {
+    pub fn explicit_identities(&self, _: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         Ok(None)
     }
 }

@@ -133,7 +133,7 @@ pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]
     let mut plain = Vec::new();
     for word in &words[..end] {
         match word.to_str().and_then(|text| text.strip_prefix('-')).filter(|cluster| !cluster.starts_with('-')) {
-            Some(cluster) => plain.extend(taken_apart(long, parser, cluster).into_iter().map(OsString::from)),
+            Some(cluster) => plain.extend(split_cluster(long, parser, cluster).into_iter().map(OsString::from)),
             None => plain.push(word.clone()),
         }
     }
@@ -142,7 +142,7 @@ pub fn without_digits(digits: Option<&str>, parser: &Command, words: &[OsString]
 }
 
 /// Returns the numbers in a cluster of short options, then its letters, because the value of the last letter may be in the next word.
-fn taken_apart(long: &str, parser: &Command, cluster: &str) -> Vec<String> {
+fn split_cluster(long: &str, parser: &Command, cluster: &str) -> Vec<String> {
     let mut levels = Vec::new();
     let mut letters = String::from("-");
     let mut rest = cluster;

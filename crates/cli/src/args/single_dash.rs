@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_get_a_second_hyphen_and_their_values() {
+    fn adds_second_hyphen_and_joins_values() {
         let flag = Arg::new("noappend").long("noappend").action(ArgAction::SetTrue);
         let one = Arg::new("comp").long("comp").alias("c");
         let rest = Arg::new("e").long("e").num_args(1..);

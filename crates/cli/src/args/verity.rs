@@ -9,15 +9,15 @@ use packline_verity::{Salt, Uuid};
 use crate::ui::failure::Failure;
 
 /// The options of a tree on a command line.
-pub struct Given<'g> {
+pub struct TreeOptions<'a> {
     pub place: VerityPlace,
-    pub salt: Option<&'g Salt>,
+    pub salt: Option<&'a Salt>,
     pub uuid: Option<Uuid>,
-    pub key: Option<&'g Path>,
-    pub certificate: Option<&'g Path>,
+    pub key: Option<&'a Path>,
+    pub certificate: Option<&'a Path>,
 }
 
-impl Given<'_> {
+impl TreeOptions<'_> {
     /// Reads the key and the certificate.
     pub fn options(self) -> Result<VerityOptions, Failure> {
         let mut options = VerityOptions::default();

@@ -5,7 +5,7 @@ use std::path::Path;
 use packline_cache::{Store, Trimmed};
 use serde_json::{Value, json};
 
-use crate::args::cache::{CachePlace, Places};
+use crate::args::cache::{CacheLocation, CacheLocations};
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::escape::Escape;
@@ -35,7 +35,7 @@ pub struct Cache {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    cache: CachePlace,
+    cache: CacheLocation,
 }
 
 impl Command for Cache {
@@ -70,7 +70,7 @@ impl Command for Cache {
         if matches!(self.action, Action::Verify | Action::Clear) && invocation.has("cache-size") {
             return Err(wrong("cache-size", "has no effect here (expected 'trim' or 'info')"));
         }
-        let Places { directory, server } = self.cache.places(io)?;
+        let CacheLocations { directory, server } = self.cache.locations(io)?;
         let server = server.map(|server| self.cache.server(&server)).transpose()?;
         let is_alone = directory.is_none();
         if let Some(directory) = directory {
@@ -94,7 +94,7 @@ impl Command for Cache {
 
 impl Cache {
     fn directory(&self, directory: &Path, io: &mut Io) -> Result<(), Failure> {
-        let store = CachePlace::store(directory, io)?;
+        let store = CacheLocation::store(directory, io)?;
         let (object, text) = match self.action {
             Action::Info => info(&store, self.cache.limit())?,
             Action::Trim => removed(store.trim(self.cache.limit()).map_err(Failure::failed)?),

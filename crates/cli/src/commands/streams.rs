@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use packline::{Observer, Output};
 
+use crate::ui::command_input::CommandInput;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{ReadSource, remove_source, watched_and_synced};
-use crate::ui::place::Place;
+use crate::ui::observer::{ReadSource, remove_source, with_observer_and_sync};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -58,7 +58,7 @@ pub struct Style {
 
 /// The file that is processed.
 pub struct StreamFile<'f> {
-    pub place: &'f Place,
+    pub place: &'f CommandInput,
     /// `None` for standard output, and in a mode without outputs.
     pub output: Option<&'f Path>,
     pub started: Started,
@@ -70,13 +70,13 @@ pub struct StreamFile<'f> {
 /// A step fails, a name lacks the suffix, or a file that was to be removed changed while it was read.
 pub fn run<Request, Done>(
     style: &Style,
-    place: &Place,
+    place: &CommandInput,
     io: &mut Io,
     open: impl FnOnce(&StreamFile<'_>, &mut Io) -> Result<Request, Failure>,
     run: impl FnOnce(Request, &mut dyn Observer) -> Result<Done, packline::Error>,
     report: impl FnOnce(&StreamFile<'_>, &Done, &mut Io) -> Result<Option<&'static str>, Failure>,
 ) -> Result<(), Failure> {
-    if let Place::File(path) = place
+    if let CommandInput::File(path) = place
         && style.is_skipped(path)
     {
         if !style.skips_silently {
@@ -88,9 +88,9 @@ pub fn run<Request, Done>(
     let file = StreamFile { place, output: output.as_deref(), started: Started::now(&io.host) };
     let before = place.stamp();
     let request = open(&file, io)?;
-    let (done, synced) = watched_and_synced(io, style.bar, |observer| run(request, observer));
+    let (done, synced) = with_observer_and_sync(io, style.bar, |observer| run(request, observer));
     let kept = report(&file, &done?, io)?;
-    let Place::File(path) = place else { return Ok(()) };
+    let CommandInput::File(path) = place else { return Ok(()) };
     if !style.remove {
         return Ok(());
     }
@@ -119,12 +119,12 @@ impl Style {
     ///
     /// # Errors
     /// [`Failure::Failed`] if the name of a file to decompress does not end in the suffix.
-    pub fn output_of(&self, place: &Place) -> Result<Option<PathBuf>, Failure> {
+    pub fn output_of(&self, place: &CommandInput) -> Result<Option<PathBuf>, Failure> {
         let output = match (&self.output, place) {
             _ if !self.mode.writes() => None,
             (Some(output), _) => Some(output.clone()),
-            (None, Place::File(path)) => Some(self.output_beside(path)?),
-            (None, Place::Stdin) => None,
+            (None, CommandInput::File(path)) => Some(self.output_beside(path)?),
+            (None, CommandInput::Stdin) => None,
         };
         Ok(output.filter(|output| output.as_os_str() != "-"))
     }
@@ -147,12 +147,12 @@ impl Style {
 
     /// Rejects an output that is one of the inputs, because the input may not have been read yet. Without `--force` no file is replaced,
     /// and an existing output is an error of its own file.
-    pub fn refuse_inputs(&self, places: &[Place]) -> Result<(), Failure> {
+    pub fn refuse_inputs(&self, places: &[CommandInput]) -> Result<(), Failure> {
         let replaces = self.force || self.output.is_some();
         if !self.mode.writes() || !replaces {
             return Ok(());
         }
-        let is_read = |place: &&Place| matches!(place, Place::File(path) if !self.is_skipped(path));
+        let is_read = |place: &&CommandInput| matches!(place, CommandInput::File(path) if !self.is_skipped(path));
         let read = places.iter().filter(is_read);
         // A file without a valid output name is rejected later, when it is processed.
         let outputs = read.clone().filter_map(|place| self.output_of(place).ok().flatten());
@@ -168,7 +168,7 @@ impl Style {
         if let Some(path) = file.output {
             return Ok(Output::File { path: path.to_path_buf(), force: self.force });
         }
-        if let Place::File(input) = file.place {
+        if let CommandInput::File(input) = file.place {
             io.refuse_input(input)?;
         }
         if let Some(expected) = self.instead_of_terminal.filter(|_| io.out_terminal) {

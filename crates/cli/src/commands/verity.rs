@@ -6,13 +6,13 @@ use packline::requests::{VerityPlace, VerityRequest};
 use packline_verity::{Salt, Uuid};
 
 use crate::args::value::text;
-use crate::args::verity::Given;
+use crate::args::verity::TreeOptions;
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation};
 use crate::ui::failure::Failure;
 use crate::ui::hash_tree;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 
 /// Write the dm-verity hash tree of an image, its root hash, and a signature of the root hash
 #[derive(Debug, clap::Args)]
@@ -71,19 +71,19 @@ impl Command for Verity {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let options = self.work.start(&[], &[&self.image], self.force, io)?;
         let mut request = VerityRequest::new(&self.image);
-        let given = Given {
+        let tree = TreeOptions {
             place: if self.append { VerityPlace::Append } else { VerityPlace::Files },
             salt: self.salt.as_ref(),
             uuid: self.uuid,
             key: self.key.as_deref(),
             certificate: self.cert.as_deref(),
         };
-        request.options = given.options()?;
+        request.options = tree.options()?;
         request.force = self.force;
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
-        let made = watched(io, bar, |observer| packline::requests::verity(request, observer))?;
+        let made = with_observer(io, bar, |observer| packline::requests::verity(request, observer))?;
         let shown = (hash_tree::object(&made), hash_tree::text(&self.image, &made));
         self.work.report(shown, made.data_bytes, &options, invocation, io);
         Ok(())

@@ -126,7 +126,7 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
             // The numbers of values are known only after this.
             parser.build();
             let arguments = with_two_hyphens(&parser, words);
-            match partial_help::asked(command, &arguments, &io.host) {
+            match partial_help::requested_help(command, &arguments, &io.host) {
                 Ok(None) => arguments,
                 Ok(Some(text)) => {
                     return io.print(&text).map_or_else(|failure| report(&failure, called, 1, io), |()| 0);

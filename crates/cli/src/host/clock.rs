@@ -1,8 +1,11 @@
-//! Reads the clock; no other file does.
+//! Reads the clock and the time zone; no other file does.
 #![allow(clippy::disallowed_methods, reason = "this is the file that may")]
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the present time in seconds since 1970, within the 32 bits that SquashFS stores (until 2106).
@@ -41,12 +44,19 @@ fn time_of(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// Returns how many seconds local time is ahead of UTC at a time in seconds since 1970. The time zone is `TZ` or `/etc/localtime`; UTC if
+/// neither is known.
+pub fn utc_offset(time: i64) -> i64 {
+    static ZONE: LazyLock<TimeZone> = LazyLock::new(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
+    Timestamp::from_second(time).map_or(0, |time| ZONE.to_offset(time).seconds().into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on() {
+    fn clocks_advance() {
         let watch = Stopwatch::start();
         let before = thread_time();
         let sum: u64 = (0..1_000_000u64).map(std::hint::black_box).sum();

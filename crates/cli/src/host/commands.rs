@@ -1,4 +1,4 @@
-//! Runs the commands of the machine that tests of actions need.
+//! Runs commands of the machine: for tests of actions, and for dates.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,4 +21,13 @@ pub fn succeeds(command: &[u8], variables: [(&str, &OsStr); 3]) -> io::Result<bo
     let shell = shell.arg("-c").arg(OsStr::from_bytes(command)).envs(variables);
     let shell = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(shell.status()?.success())
+}
+
+/// Returns a date in seconds since 1970, parsed by date(1), because the formats that date(1) accepts are described nowhere. Returns `None` if
+/// date(1) cannot read the date, or if it does not fit into 32 bits.
+pub fn parse_date(text: &str) -> Option<u32> {
+    let option = format!("--date={text}");
+    let ran = Command::new("date").args([&option, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let printed = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
+    printed.trim().parse().ok()
 }

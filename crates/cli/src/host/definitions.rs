@@ -10,8 +10,9 @@ use std::process::{Command, Stdio};
 use packline_manifests::PseudoHost;
 use packline_runtime::unnamed_temp_file;
 
+use super::Host;
+use super::commands::parse_date;
 use super::names::Names;
-use super::{Host, date};
 
 pub struct DefinitionHost {
     names: Names,
@@ -37,7 +38,7 @@ impl PseudoHost for DefinitionHost {
     }
 
     fn time(&mut self, date: &str) -> Option<u32> {
-        date::seconds(date)
+        parse_date(date)
     }
 
     fn permits_commands(&self) -> Result<(), String> {

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_the_same_file_and_a_closed_number_is_an_error() {
+    fn copies_open_descriptor_and_rejects_closed_one() {
         let (mut reader, writer) = io::pipe().unwrap();
         let copy = inherited(u16::try_from(writer.as_raw_fd()).unwrap()).unwrap();
         drop(writer);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_in_the_order_of_their_paths() {
+    fn lists_regular_files_in_path_order() {
         let top = Sandbox::new("");
         for name in ["b", "a/z.pln", "a/b/c", "a.pln", ".pln"] {
             top.write(name, "x");

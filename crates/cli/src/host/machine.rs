@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machine_is_described_by_what_is_known() {
+    fn describes_machine_by_known_parts() {
         let cpuinfo = "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\n";
         let line = describe(2, cpuinfo, "6.1.0\n", "MemTotal:       2097152 kB\n");
         assert_eq!(line, "2 x Fast CPU @ 3 GHz, Linux 6.1.0, 2.0 GiB of memory");
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn peak_is_read_from_status() {
+    fn reads_peak_memory_from_status() {
         assert_eq!(peak_in("Name:\tx\nVmPeak:\t  99 kB\nVmHWM:\t   1234 kB\n"), Some(1234 * 1024));
         assert_eq!(peak_in("Name:\tx\n"), None);
         assert!(peak_memory().is_some_and(|bytes| bytes > 100_000));
     }
 
     #[test]
-    fn the_smallest_limit_on_the_way_up_counts() {
+    fn uses_smallest_limit_of_all_parent_groups() {
         let groups = Sandbox::new("");
         groups.write("a/memory.max", "1000\n");
         groups.write("a/b/memory.max", "max\n");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_limits_count_too() {
+    fn reads_version_1_limits() {
         let groups = Sandbox::new("");
         groups.write("memory/memory.limit_in_bytes", "9223372036854771712\n");
         groups.write("memory/g/memory.limit_in_bytes", "4096\n");

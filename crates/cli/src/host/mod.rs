@@ -4,7 +4,6 @@
 pub mod clock;
 pub mod closed_streams;
 pub mod commands;
-pub mod date;
 pub mod definitions;
 #[cfg(feature = "mount")]
 pub mod descriptors;
@@ -16,7 +15,6 @@ pub mod names;
 pub mod signals;
 pub mod streams;
 pub mod terminal;
-pub mod time_zone;
 pub mod topology;
 
 use std::ffi::OsString;
@@ -94,7 +92,7 @@ impl Host {
             is_static: cfg!(target_feature = "crt-static"),
             fake_root: environment::fake_root(),
             now: clock::now(),
-            utc_offset: time_zone::utc_offset,
+            utc_offset: clock::utc_offset,
             columns: streams::columns(),
             names: names::names,
             program: environment::program(),

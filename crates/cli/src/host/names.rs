@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_name_of_a_number_counts() {
+    fn uses_first_name_of_number() {
         let passwd =
             b"root:x:0:0:root:/root:/bin/sh\n# comment\ntoor:x:0:0::/:/bin/sh\nbroken\nann:x:1000:1000::/home:/bin/sh";
         let names = Names::parse(passwd, b"wheel:x:0:ann\nusers:x:100:\nbad:x:-1:\n");

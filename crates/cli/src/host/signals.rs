@@ -60,7 +60,7 @@ fn let_end(temporaries: &Temporaries) {
 /// thread removes every temporary file. It then ends the process with status 128 + signal, or runs the last action of `shutdown` and
 /// ends with its status. SIGHUP stays ignored if the parent ignored it (`nohup`). From now on, a file that exceeds the process's limit
 /// (`ulimit -f`) causes a write error instead of a fatal signal.
-pub fn watch(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
+pub fn handle_in_thread(temporaries: Temporaries, shutdown: ShutdownHook) -> std::io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut wanted = vec![SIGINT, SIGTERM];
     if !hangup_is_ignored() {

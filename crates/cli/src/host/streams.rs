@@ -73,7 +73,7 @@ pub fn input() -> Option<Box<dyn Read + Send>> {
 /// errors of a descriptor that is not open for writing.
 pub fn output() -> Box<dyn Write> {
     if closed_streams::stdout() {
-        return Box::new(Closed);
+        return Box::new(ClosedStream);
     }
     match stdout().as_fd().try_clone_to_owned() {
         Ok(descriptor) if stdout().is_terminal() => Box::new(LineWriter::new(File::from(descriptor))),
@@ -83,9 +83,9 @@ pub fn output() -> Box<dyn Write> {
 }
 
 /// A stream that was closed when the process started. Writing to it fails, and flushing succeeds.
-pub struct Closed;
+pub struct ClosedStream;
 
-impl Write for Closed {
+impl Write for ClosedStream {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::Error::other("it is closed"))
     }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_from_sysfs() {
+    fn reads_locations_from_sysfs() {
         let top = machine();
         let found = topology_below(top.path(), "Name:\tx\nCpus_allowed_list:\t0-3\n");
         let location = |first| CpuLocation { core: first, cache: first, package: first };
@@ -82,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn without_information_there_is_one_location() {
+    fn uses_one_location_without_sysfs() {
         let top = Sandbox::new("");
         assert_eq!(topology_below(top.path(), "Cpus_allowed_list:\t0-3\n"), Topology::default());
         assert_eq!(topology_below(top.path(), ""), Topology::default());
     }
 
     #[test]
-    fn lists_of_processors() {
+    fn parses_processor_lists() {
         assert_eq!(numbers("0-2,7,9-10\n").collect::<Vec<_>>(), [0, 1, 2, 7, 9, 10]);
         assert_eq!(numbers("").count(), 0);
     }

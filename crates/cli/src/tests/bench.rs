@@ -31,7 +31,7 @@ fn left(sandbox: &Sandbox) -> usize {
 const PACKS: &str = "echo image > \"$3\"; echo '{\"content_bytes\": 60}'";
 
 #[test]
-fn options_without_effect_are_refused() {
+fn rejects_options_without_effect() {
     let cases: &[(&[&str], &str)] = &[
         (&["unpack", "-c", "zstd"], "bench pack, bench codec"),
         (&["codec", "--jobs", "2"], "bench pack, bench unpack"),
@@ -58,7 +58,7 @@ fn options_without_effect_are_refused() {
 }
 
 #[test]
-fn peers_that_cannot_take_part_are_refused() {
+fn rejects_unsuitable_peers() {
     let sandbox = sandbox();
     for (peer, expected) in [
         ("unsquashfs", "unknown 'unsquashfs'"),
@@ -120,7 +120,7 @@ fn an_image_that_changes_between_runs_is_a_failure() {
 }
 
 #[test]
-fn a_run_that_fails_ends_it_with_its_output() {
+fn failing_run_ends_benchmark_and_shows_output() {
     let sandbox = sandbox();
     let ran = bench(&sandbox, "echo no room >&2; exit 4", &[]);
     assert!(ran.status == 1 && ran.err.contains("exit status: 4\n  no room"), "{ran:?}");
@@ -188,7 +188,7 @@ fn storage_is_measured_and_cleaned_up() {
 }
 
 #[test]
-fn reports_are_joined_and_shown_again() {
+fn merges_reports() {
     let sandbox = sandbox();
     let report = |name: &str, options: &[&str]| {
         let path = sandbox.arg(name);

@@ -40,7 +40,7 @@ fn the_tables_are_those_of_the_parsers() {
 }
 
 #[test]
-fn what_is_refused_says_so() {
+fn refused_options_say_so() {
     for entry in drop_ins() {
         for option in parser_of(entry).get_arguments().filter(|option| help(option).starts_with(REFUSED)) {
             let mut words = vec![entry.name.to_string(), names(entry.compat, option)[0].clone()];

@@ -92,7 +92,7 @@ fn options_of_the_image_change_it() {
 }
 
 #[test]
-fn defaults_are_those_of_the_program_it_stands_in_for() {
+fn has_defaults_of_replaced_program() {
     let Some(sandbox) = with_sources() else { return };
     image_of(&sandbox, &["-D", "@source"]);
     let report = reader::inspect(&sandbox.at("image")).unwrap();
@@ -110,7 +110,7 @@ fn defaults_are_those_of_the_program_it_stands_in_for() {
 }
 
 #[test]
-fn the_last_owner_given_counts() {
+fn last_owner_option_wins() {
     let Some(sandbox) = with_sources() else { return };
     for (options, uid, gid) in [
         (&["-u", "5", "--all-root"][..], 0, 0),
@@ -125,7 +125,7 @@ fn the_last_owner_given_counts() {
 }
 
 #[test]
-fn options_of_the_machine_change_nothing() {
+fn resource_options_do_not_change_output() {
     let Some(sandbox) = with_sources() else { return };
     let image = image_of(&sandbox, &["-D", "@source"]);
     for options in [&["-j", "1"][..], &["-j", "0"], &["-j", "7", "-Q", "3"], &["-o"], &["--num-j=3"]] {
@@ -134,7 +134,7 @@ fn options_of_the_machine_change_nothing() {
 }
 
 #[test]
-fn wrong_usage_leaves_nothing() {
+fn wrong_usage_writes_nothing() {
     let Some(sandbox) = with_sources() else { return };
     for (options, part) in [
         (&[][..], "--pack-file or --pack-dir"),

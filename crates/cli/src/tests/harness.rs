@@ -31,9 +31,9 @@ pub struct Ran {
 
 /// A stream that stores the bytes written to it.
 #[derive(Clone, Default)]
-pub struct Kept(Rc<RefCell<Vec<u8>>>);
+pub struct SharedBuffer(Rc<RefCell<Vec<u8>>>);
 
-impl Kept {
+impl SharedBuffer {
     pub fn text(&self) -> String {
         String::from_utf8(self.bytes()).unwrap()
     }
@@ -43,7 +43,7 @@ impl Kept {
     }
 }
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -55,9 +55,9 @@ impl Write for Kept {
 }
 
 /// A stream whose reader is gone.
-pub struct Gone;
+pub struct ClosedPipe;
 
-impl Write for Gone {
+impl Write for ClosedPipe {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::BrokenPipe.into())
     }
@@ -122,8 +122,8 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
 
 /// Runs `packline ARGUMENTS...`.
 pub fn run_on(arguments: &[&str], stdin: &[u8], host: Host) -> Ran {
-    let out = Kept::default();
-    let err = Kept::default();
+    let out = SharedBuffer::default();
+    let err = SharedBuffer::default();
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host);
     let arguments: Vec<OsString> =
         std::iter::once("packline").chain(arguments.iter().copied()).map(OsString::from).collect();

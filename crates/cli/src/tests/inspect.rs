@@ -14,7 +14,7 @@ fn with_image() -> Sandbox {
 }
 
 #[test]
-fn rdsquashfs_does_the_last_thing_asked_for() {
+fn rdsquashfs_runs_last_requested_action() {
     let sandbox = with_image();
     let image = sandbox.arg("image");
     let actions = ["list", "cat", "xattr", "stat", "unpack-path"];
@@ -36,7 +36,7 @@ fn rdsquashfs_does_the_last_thing_asked_for() {
 }
 
 #[test]
-fn the_options_are_those_of_the_programs() {
+fn has_options_of_replaced_programs() {
     let names =
         ["old", "new", "no-contents", "no-owner", "no-permissions", "timestamps", "inode-num", "super", "extract"];
     assert_options_are("sqfsdiff", names.into_iter());
@@ -46,7 +46,7 @@ fn the_options_are_those_of_the_programs() {
 }
 
 #[test]
-fn wrong_usage_and_what_is_no_image() {
+fn rejects_wrong_usage_and_non_images() {
     let sandbox = with_image();
     let image = sandbox.arg("image");
     let tar = sandbox.arg("tar");

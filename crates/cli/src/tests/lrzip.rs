@@ -3,7 +3,7 @@
 use super::harness::{assert_misuse, run, sandbox};
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn rejects_contradicting_options() {
     let cases: [(&[&str], &str); 9] = [
         (&["lrzip", "-b", "-z", "x"], "--bzip2"),
         (&["lrzip", "-U", "-w", "3", "x"], "--unlimited"),
@@ -29,7 +29,7 @@ fn several_files_go_to_standard_output_one_after_the_other() {
 }
 
 #[test]
-fn flags_may_stand_together_as_getopt_takes_them() {
+fn accepts_flag_clusters_like_getopt() {
     assert!(run(&["lrzip", "-?"]).out.contains("--no-compress"));
     let ran = run(&["lrzip", "-divvqfp4", "missing"]);
     assert!(ran.status == 1 && ran.err.contains("missing: cannot open"), "{ran:?}");

@@ -3,7 +3,7 @@
 use super::harness::{run, sandbox};
 
 #[test]
-fn words_of_mount_that_mean_nothing_here_are_refused() {
+fn rejects_unknown_mount_words() {
     let sandbox = sandbox();
     let image = sandbox.arg("image");
     let on = sandbox.arg("on");

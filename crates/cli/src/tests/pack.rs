@@ -7,7 +7,9 @@ use packline_engine::{CpuLocation, Topology};
 use packline_testkit::{Sandbox, reader, snapshot, views};
 use serde_json::Value;
 
-use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox};
+use super::harness::{
+    ClosedPipe, Ran, SharedBuffer, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox,
+};
 use crate::commands::pack::Pack;
 use crate::dispatch;
 use crate::host::Host;
@@ -142,7 +144,7 @@ fn the_image_holds_the_tree_from_a_tar_and_from_a_directory() {
 }
 
 #[test]
-fn workers_readers_memory_and_the_reference_change_nothing() {
+fn output_is_independent_of_workers_readers_and_memory() {
     let sandbox = sandbox();
     let tar = sample_tar();
     let image = image_of(&sandbox, &[], &tar);
@@ -160,7 +162,7 @@ fn workers_readers_memory_and_the_reference_change_nothing() {
 }
 
 #[test]
-fn an_image_is_read_back_on_request() {
+fn verify_option_reads_image_back() {
     let sandbox = sandbox();
     let tar = sample_tar();
     let image = image_of(&sandbox, &["-c", "zstd"], &tar);
@@ -183,7 +185,7 @@ fn an_image_is_read_back_on_request() {
 }
 
 #[test]
-fn drop_ins_read_an_image_back_too() {
+fn drop_ins_with_verify_read_image_back() {
     let sandbox = sandbox();
     let tar = sample_tar();
     sandbox.create_dir("source");
@@ -212,7 +214,7 @@ fn directory_options(sandbox: &Sandbox, options: &[&str]) -> packline_tree::Dire
     let source = sandbox.arg("source");
     let image = sandbox.arg("image");
     let (pack, invocation) = parse::<Pack>(&[options, &[&source, &image]].concat());
-    let mut io = io(Vec::new(), Box::new(Kept::default()), Box::new(Kept::default()), host());
+    let mut io = io(Vec::new(), Box::new(SharedBuffer::default()), Box::new(SharedBuffer::default()), host());
     match pack.request(&invocation, &mut io).unwrap().source {
         packline::Source::Directory { options, .. } => options,
         _ => panic!("not a directory"),
@@ -220,7 +222,7 @@ fn directory_options(sandbox: &Sandbox, options: &[&str]) -> packline_tree::Dire
 }
 
 #[test]
-fn a_directory_is_read_as_asked() {
+fn directory_options_take_effect() {
     use packline_tree::MountPoints;
     let sandbox = sandbox();
     let plain = directory_options(&sandbox, &[]);
@@ -235,7 +237,7 @@ fn a_directory_is_read_as_asked() {
 }
 
 #[test]
-fn options_of_directories_are_refused_for_a_tar() {
+fn rejects_directory_options_for_tar() {
     let sandbox = sandbox();
     for option in
         ["--continue", "--files-from=names", "--one-file-system", "--dereference", "--no-hard-links", "--readers=2"]
@@ -260,7 +262,7 @@ fn memory_decides_how_many_workers_run_and_it_is_reported() {
 }
 
 #[test]
-fn too_little_memory_is_an_error_that_names_what_is_enough() {
+fn names_sufficient_memory_in_error() {
     let sandbox = sandbox();
     let ran = pack(&sandbox, "image", &["--mem", "1M"], &sample_tar(), host());
     assert_eq!(ran.status, 1, "{ran:?}");
@@ -307,7 +309,7 @@ fn the_container_follows_the_name_or_the_format() {
 }
 
 #[test]
-fn a_name_of_another_format_is_refused_unless_the_format_is_given() {
+fn rejects_name_of_other_format_without_format_option() {
     let sandbox = sandbox();
     let tar = sample_tar();
     for (name, kind) in [
@@ -490,7 +492,7 @@ fn values_out_of_range_and_malformed_are_usage_errors() {
 }
 
 #[test]
-fn a_source_that_is_not_there_is_named() {
+fn names_missing_source() {
     let sandbox = sandbox();
     let source = sandbox.arg("none");
     let ran = run(&["pack", &source, &sandbox.arg("image")]);
@@ -499,7 +501,7 @@ fn a_source_that_is_not_there_is_named() {
 }
 
 #[test]
-fn an_image_is_not_packed_into_itself() {
+fn does_not_pack_image_into_itself() {
     let sandbox = sandbox();
     sandbox.write("file", "content");
     sandbox.write("image.sqfs", "an older image");
@@ -509,10 +511,10 @@ fn an_image_is_not_packed_into_itself() {
 }
 
 #[test]
-fn a_summary_without_a_reader_leaves_the_image() {
+fn keeps_image_if_summary_has_no_reader() {
     let sandbox = sandbox();
-    let kept = Kept::default();
-    let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
+    let kept = SharedBuffer::default();
+    let mut io = io(sample_tar(), Box::new(ClosedPipe), Box::new(kept.clone()), host());
     let image = sandbox.arg("image");
     let arguments: Vec<_> = ["packline", "pack", "--json", "-", &image].into_iter().map(Into::into).collect();
     assert_eq!(dispatch::run(&arguments, &mut io), 0);

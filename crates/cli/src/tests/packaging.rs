@@ -11,7 +11,7 @@ fn drop_ins() -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn every_page_is_written_and_the_same_as_the_one_printed() {
+fn writes_every_page_as_printed() {
     let directory = tempfile::tempdir().unwrap();
     let ran = run(&["man", "--all", directory.path().to_str().unwrap()]);
     assert!(ran.status == 0 && ran.out.is_empty() && ran.err.is_empty(), "{ran:?}");
@@ -46,7 +46,7 @@ fn each_drop_in_gets_a_link_to_the_program() {
 }
 
 #[test]
-fn an_existing_file_is_kept_and_no_link_is_made() {
+fn keeps_existing_file_and_creates_no_link() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lrzip"), "x").unwrap();
     let ran = run(&["links", directory.path().to_str().unwrap(), "--target", "p"]);

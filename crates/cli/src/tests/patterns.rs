@@ -124,7 +124,7 @@ fn made(sandbox: &Sandbox, arguments: &[&str], made: &str, warnings: &[&str]) ->
 }
 
 #[test]
-fn a_pattern_leaves_out_the_same_everywhere() {
+fn exclude_patterns_match_equally_in_all_commands() {
     let sandbox = with_tree();
     let [image, source, tar] = ["image", "source", "source.tar"].map(|name| sandbox.arg(name));
     let [out, lrz, dir, out_tar] = ["out", "x.lrz", "dir", "x.tar"].map(|name| sandbox.arg(name));
@@ -158,7 +158,7 @@ fn a_pattern_leaves_out_the_same_everywhere() {
 }
 
 #[test]
-fn a_pattern_selects_the_same_everywhere() {
+fn include_patterns_match_equally_in_all_commands() {
     let sandbox = with_tree();
     let [image, dir, tar] = ["image", "dir", "x.tar"].map(|name| sandbox.arg(name));
     for (pattern, selected) in TABLE {
@@ -192,7 +192,7 @@ fn a_pattern_selects_the_same_everywhere() {
 }
 
 #[test]
-fn patterns_of_a_subdirectory_begin_there() {
+fn patterns_with_subdir_start_at_subdirectory() {
     let sandbox = with_tree();
     let [image, dir] = ["image", "dir"].map(|name| sandbox.arg(name));
     let below = |patterns: &[&str]| {
@@ -205,7 +205,7 @@ fn patterns_of_a_subdirectory_begin_there() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_leaves_nothing() {
+fn unmatched_pattern_writes_nothing() {
     let sandbox = with_tree();
     let image = sandbox.arg("image");
     let before = sandbox.names();
@@ -237,7 +237,7 @@ fn a_pattern_that_matches_nothing_leaves_nothing() {
 }
 
 #[test]
-fn a_new_root_that_is_not_in_the_source_is_an_error() {
+fn rejects_new_root_missing_in_source() {
     let sandbox = with_tree();
     let out = sandbox.arg("out");
     for source in ["source", "source.tar"].map(|name| sandbox.arg(name)) {
@@ -251,7 +251,7 @@ fn a_new_root_that_is_not_in_the_source_is_an_error() {
 }
 
 #[test]
-fn a_directory_that_is_there_stays_as_it_is_unless_the_rest_is_wanted() {
+fn keeps_existing_directory_unless_continue_is_given() {
     let sandbox = with_tree();
     let image = sandbox.arg("image");
     let dir = sandbox.arg("dir");
@@ -272,7 +272,7 @@ fn a_directory_that_is_there_stays_as_it_is_unless_the_rest_is_wanted() {
 }
 
 #[test]
-fn a_text_that_is_no_pattern_is_wrong_usage() {
+fn rejects_invalid_patterns() {
     let sandbox = with_tree();
     let [image, source, out] = ["image", "source", "out"].map(|name| sandbox.arg(name));
     let cases = [("a[b", "'[b' is not closed"), ("{a,b", "'{a,b' is not closed"), ("../x", "'..'"), ("", "is empty")];

@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 
-use super::harness::{Kept, Ran, assert_misuse, assert_options_are, host, io, options_of, run, run_on, sandbox};
+use super::harness::{
+    Ran, SharedBuffer, assert_misuse, assert_options_are, host, io, options_of, run, run_on, sandbox,
+};
 use crate::args::parser::{bare_parser_of, without_digits};
 use crate::dispatch;
 
 #[test]
-fn both_have_the_options_that_they_have_in_common() {
+fn compress_and_decompress_share_options() {
     let of_compress = [
         "recipient",
         "recipients-file",
@@ -87,12 +89,12 @@ const CONTRADICTIONS: [(&[&str], &str); 42] = [
 ];
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn rejects_contradicting_options() {
     assert_misuse(&CONTRADICTIONS);
 }
 
 #[test]
-fn a_dash_and_a_number_is_a_level() {
+fn dash_and_number_set_level() {
     let parser = bare_parser_of(dispatch::table::find("compress".as_ref()).unwrap());
     let words = |words: &[&str]| {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
@@ -124,8 +126,8 @@ fn codec_help_needs_nothing_else() {
 
 /// Runs it with terminals at standard input and output.
 fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
-    let out = Kept::default();
-    let err = Kept::default();
+    let out = SharedBuffer::default();
+    let err = SharedBuffer::default();
     let mut io = io(stdin.to_vec(), Box::new(out.clone()), Box::new(err.clone()), host());
     io.in_terminal = input;
     io.out_terminal = true;
@@ -152,7 +154,7 @@ fn a_terminal_gets_no_compressed_data_and_gives_none() {
 }
 
 #[test]
-fn a_pln_file_is_no_image_and_an_image_no_pln_file() {
+fn rejects_image_as_pln_file_and_the_reverse() {
     let sandbox = sandbox();
     let packed = sandbox.arg("x.pln");
     let image = sandbox.arg("x.sqfs");

@@ -144,7 +144,7 @@ fn counters_are_printed_on_standard_error_or_with_the_totals() {
 }
 
 #[test]
-fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
+fn counts_each_file_and_traces_all_in_one_file() {
     let sandbox = sandbox();
     let [one, other, trace] = ["one", "other", "trace"].map(|name| sandbox.arg(name));
     for (name, records) in [("one", 3), ("other", 5)] {
@@ -161,7 +161,7 @@ fn of_several_files_each_is_counted_and_all_are_in_one_trace() {
 }
 
 #[test]
-fn what_has_no_effect_is_refused() {
+fn rejects_options_without_effect() {
     let sandbox = sandbox();
     let files = Files::new(&sandbox);
     let out = sandbox.arg("out");

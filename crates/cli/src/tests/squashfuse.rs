@@ -13,7 +13,7 @@ fn every_option_is_tested() {
 
 /// Words and options that are accepted lead to the image, which is missing.
 #[test]
-fn words_are_accepted_or_refused_by_name() {
+fn accepts_or_rejects_words_by_name() {
     let sandbox = sandbox();
     let image = sandbox.arg("image");
     let on = sandbox.arg("on");

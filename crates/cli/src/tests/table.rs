@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::harness::{Gone, host, io, options_of, run, run_on, sample_tar, sandbox};
+use super::harness::{ClosedPipe, host, io, options_of, run, run_on, sample_tar, sandbox};
 use crate::args::Compat;
 use crate::args::parser::parser_of;
 use crate::dispatch;
@@ -11,7 +11,7 @@ use crate::ui::exit_status;
 
 /// Defaults are within their ranges too: clap parses them.
 #[test]
-fn clap_finds_no_fault_with_it() {
+fn clap_accepts_parser() {
     COMMANDS.iter().for_each(|command| parser_of(command).debug_assert());
     parser_of_all().debug_assert();
 }
@@ -155,7 +155,7 @@ fn exit_statuses_are_those_of_the_table() {
 }
 
 #[test]
-fn the_last_value_of_an_option_counts() {
+fn last_value_of_option_wins() {
     let sandbox = sandbox();
     let [image, tar] = ["x.sqfs", "x.tar"].map(|name| sandbox.arg(name));
     sandbox.write(&tar, sample_tar());
@@ -178,14 +178,14 @@ fn usage_errors_have_the_status_of_their_kind() {
 }
 
 #[test]
-fn an_unknown_command_is_answered_with_those_there_are() {
+fn unknown_command_lists_commands() {
     let ran = run(&["nonesuch", "x"]);
     assert_eq!(ran.status, 2);
     assert!(ran.err.contains("unknown command 'nonesuch'") && ran.err.contains("pack, unpack, list"), "{}", ran.err);
 }
 
 #[test]
-fn a_mistyped_command_is_answered_with_the_nearest_and_others_have_further_names() {
+fn suggests_nearest_command_and_accepts_aliases() {
     for (typed, near) in [("packk", "pack"), ("verfy", "verify"), ("lst", "list"), ("extrakt", "extract")] {
         let ran = run(&[typed]);
         assert!(ran.status == 2 && ran.err.contains(&format!("did you mean '{near}'?")), "{ran:?}");
@@ -196,7 +196,7 @@ fn a_mistyped_command_is_answered_with_the_nearest_and_others_have_further_names
 }
 
 #[test]
-fn only_a_near_option_is_suggested() {
+fn suggests_only_similar_options() {
     let far = run(&["pack", "--only", "x", "y"]);
     assert!(
         far.status == 2
@@ -210,9 +210,9 @@ fn only_a_near_option_is_suggested() {
 }
 
 #[test]
-fn the_name_it_is_called_by_counts() {
+fn runs_command_of_program_name() {
     let call = |name: &str, arguments: &[&str]| {
-        let kept = super::harness::Kept::default();
+        let kept = super::harness::SharedBuffer::default();
         let mut io = io(Vec::new(), Box::new(kept.clone()), Box::new(kept.clone()), host());
         let arguments: Vec<_> = std::iter::once(name).chain(arguments.iter().copied()).map(Into::into).collect();
         (dispatch::run(&arguments, &mut io), kept.text())
@@ -235,8 +235,8 @@ fn the_name_it_is_called_by_counts() {
 
 #[test]
 fn help_into_a_closed_pipe_is_quiet() {
-    let kept = super::harness::Kept::default();
-    let mut io = io(Vec::new(), Box::new(Gone), Box::new(kept.clone()), host());
+    let kept = super::harness::SharedBuffer::default();
+    let mut io = io(Vec::new(), Box::new(ClosedPipe), Box::new(kept.clone()), host());
     let status = dispatch::run(&["packline".into(), "--help".into()], &mut io);
     assert_eq!((status, kept.text()), (0, String::new()));
 }

@@ -5,7 +5,9 @@ use std::fs;
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, reader, snapshot, tar, views};
 
-use super::harness::{Gone, Kept, Ran, assert_options_are, host, io, parse, run_on, sample, sample_tar, sandbox};
+use super::harness::{
+    ClosedPipe, Ran, SharedBuffer, assert_options_are, host, io, parse, run_on, sample, sample_tar, sandbox,
+};
 use crate::compat::tools_ng::tar2sqfs::Tar2Sqfs;
 use crate::dispatch;
 use crate::host::Host;
@@ -56,7 +58,7 @@ fn options_of_the_image_change_it() {
 }
 
 #[test]
-fn defaults_are_those_of_the_program_it_stands_in_for() {
+fn has_defaults_of_replaced_program() {
     let sandbox = sandbox();
     image_of(&sandbox, &[]);
     let report = views::assert_sound("defaults", &sandbox.at("image"), &snapshot::of_model(&sample(), true));
@@ -145,8 +147,8 @@ fn names_and_statistics_are_printed_unless_quiet() {
 #[test]
 fn names_without_a_reader_are_no_failure() {
     let sandbox = sandbox();
-    let kept = Kept::default();
-    let mut io = io(sample_tar(), Box::new(Gone), Box::new(kept.clone()), host());
+    let kept = SharedBuffer::default();
+    let mut io = io(sample_tar(), Box::new(ClosedPipe), Box::new(kept.clone()), host());
     let arguments: Vec<_> = ["tar2sqfs", &sandbox.arg("image")].into_iter().map(Into::into).collect();
     assert_eq!((dispatch::run(&arguments, &mut io), kept.text()), (0, String::new()));
     assert!(sandbox.at("image").exists());
@@ -164,8 +166,8 @@ fn warnings_and_errors_begin_with_the_name_of_the_drop_in() {
         (&["packline", "tar2sqfs"], "packline"),
         (&["packline", "pack", "-"], "packline"),
     ] {
-        let kept = Kept::default();
-        let mut io = io(sample_tar(), Box::new(Kept::default()), Box::new(kept.clone()), host());
+        let kept = SharedBuffer::default();
+        let mut io = io(sample_tar(), Box::new(SharedBuffer::default()), Box::new(kept.clone()), host());
         let words = [words, &["-fq", "--cache", &cache, &image]].concat();
         let words: Vec<_> = words.into_iter().map(Into::into).collect();
         assert_eq!(dispatch::run(&words, &mut io), 0, "{}", kept.text());
@@ -174,7 +176,7 @@ fn warnings_and_errors_begin_with_the_name_of_the_drop_in() {
 }
 
 #[test]
-fn cache_without_a_name_is_refused() {
+fn rejects_empty_cache_name() {
     let sandbox = sandbox();
     for words in [&["pack", "-q", "-"][..], &["tar2sqfs", "-q"]] {
         let ran = run_on(&[words, &["--cache", "", &sandbox.arg("image")]].concat(), &sample_tar(), host());
@@ -232,7 +234,7 @@ fn the_new_root_keeps_its_attributes_and_what_is_below_it() {
 }
 
 #[test]
-fn a_new_root_that_is_not_there_gives_an_empty_image_and_a_warning() {
+fn missing_new_root_gives_empty_image_and_warning() {
     let sandbox = sandbox();
     let ran = pack(&sandbox, &["-q", "-r", "none/such"], &sample_tar(), host());
     assert_eq!(ran.status, 0, "{ran:?}");

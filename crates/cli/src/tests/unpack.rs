@@ -14,7 +14,7 @@ fn packed(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn without_a_destination_it_is_the_name_without_its_ending() {
+fn default_destination_is_name_without_ending() {
     let sandbox = sandbox();
     let image = packed(&sandbox);
     let lrz = sandbox.arg("tree.tar.lrz");
@@ -33,7 +33,7 @@ fn without_a_destination_it_is_the_name_without_its_ending() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn rejects_contradicting_options() {
     let sandbox = sandbox();
     let image = packed(&sandbox);
     let into = sandbox.arg("into");
@@ -56,7 +56,7 @@ fn what_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
+fn rejects_name_of_unsupported_format_unless_directory() {
     let sandbox = sandbox();
     let image = packed(&sandbox);
     for name in ["out.tar.lz4", "out.zip", "out.gz", "out.sqfs", "out.lrz"] {
@@ -81,7 +81,7 @@ fn a_name_of_what_is_not_written_is_refused_unless_it_is_a_directory() {
 }
 
 #[test]
-fn the_summary_says_what_was_done() {
+fn summary_reports_work() {
     let sandbox = sandbox();
     let image = packed(&sandbox);
     let into = sandbox.arg("into");
@@ -99,7 +99,7 @@ fn the_summary_says_what_was_done() {
 }
 
 #[test]
-fn static_build_under_fakeroot_is_refused() {
+fn rejects_static_build_under_fakeroot() {
     let sandbox = sandbox();
     sandbox.create_dir("tree");
     let tree = sandbox.arg("tree");

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_rates_for_people() {
+    fn formats_times_and_rates() {
         let cases = [
             (elapsed(0, 0), "1 ms"),
             (elapsed(0, 5 << 20), "1 ms"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_no_rate_where_it_means_nothing() {
+    fn json_omits_meaningless_rate() {
         let members = |elapsed: Elapsed| {
             let mut object = json!({});
             elapsed.put_into(&mut object);

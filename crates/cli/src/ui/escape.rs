@@ -28,13 +28,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn root_is_a_dot() {
+    fn shows_root_as_dot() {
         assert_eq!(escaped_path(b""), ".");
         assert_eq!(escaped_path(b"\x1b"), "\\x1b");
     }
 
     #[test]
-    fn json_has_every_byte() {
+    fn json_keeps_every_byte() {
         let mut object = Map::new();
         put_json(&mut object, "path", b"a\nb");
         put_json(&mut object, "target", b"\xffx");

@@ -138,11 +138,11 @@ impl Io {
 
     /// Writes a warning to standard error, on one line.
     pub fn warn(&mut self, what: &str) {
-        self.complain(&format!("warning: {what}"));
+        self.print_message(&format!("warning: {what}"));
     }
 
     /// Writes a message to standard error, on one line, after the name by which the program was called.
-    pub fn complain(&mut self, what: &str) {
+    pub fn print_message(&mut self, what: &str) {
         let called = self.called;
         self.eprintln(&format!("{called}: {what}"));
     }

@@ -1,5 +1,6 @@
 //! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
+pub mod command_input;
 pub mod counters;
 pub mod elapsed;
 pub mod escape;
@@ -12,7 +13,6 @@ pub mod logging;
 pub mod mode;
 pub mod observer;
 pub mod password;
-pub mod place;
 pub mod progress;
 pub mod report;
 pub mod size;

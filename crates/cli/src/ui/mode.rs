@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_of_ls() {
+    fn formats_modes_like_ls() {
         let cases = [
             (NodeType::File, 0o644, "-rw-r--r--"),
             (NodeType::Directory, 0o1777, "drwxrwxrwt"),

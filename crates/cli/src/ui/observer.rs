@@ -80,10 +80,10 @@ pub fn run_pack_listing(
     }
     let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
     let percentage = percentage.then(|| Percentage::of(&request.source));
-    let mut watcher = Watcher { bar, percentage, listings, ..Watcher::new(io, Names::of(style)) };
-    let packed = packline::requests::pack(request, &mut watcher);
-    watcher.end();
-    let verified = watcher.verified;
+    let mut observer = UiObserver { bar, percentage, listings, ..UiObserver::new(io, Names::of(style)) };
+    let packed = packline::requests::pack(request, &mut observer);
+    observer.end();
+    let verified = observer.verified;
     let packed = packed?;
     let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
     let peak = (io.host.peak_memory)();
@@ -111,24 +111,24 @@ pub fn run_pack_listing(
 
 /// Reads the entries without packing them, and prints the names if the style asks for them.
 pub fn run_dry(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result<DryRun, Failure> {
-    let mut watcher = Watcher::new(io, Names::of(style));
-    let run = packline::requests::dry_run(request, &mut watcher);
-    watcher.end();
+    let mut observer = UiObserver::new(io, Names::of(style));
+    let run = packline::requests::dry_run(request, &mut observer);
+    observer.end();
     Ok(run?)
 }
 
 /// Runs `work` with an observer that shows warnings and problems, and a progress bar if `bar` is set.
-pub fn watched<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
-    watched_and_synced(io, bar, work).0
+pub fn with_observer<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> T {
+    with_observer_and_sync(io, bar, work).0
 }
 
-/// Like [`watched`]; also returns whether the directory entry of the output is synced. Only then the source may be removed.
-pub fn watched_and_synced<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
+/// Like [`with_observer`]; also returns whether the directory entry of the output is synced. Only then the source may be removed.
+pub fn with_observer_and_sync<T>(io: &mut Io, bar: bool, work: impl FnOnce(&mut dyn Observer) -> T) -> (T, bool) {
     let bar = (bar && io.terminal).then(|| Bar::new(&io.drawn));
-    let mut watcher = Watcher { bar, ..Watcher::new(io, Names::None) };
-    let done = work(&mut watcher);
-    watcher.end();
-    (done, watcher.synced)
+    let mut observer = UiObserver { bar, ..UiObserver::new(io, Names::None) };
+    let done = work(&mut observer);
+    observer.end();
+    (done, observer.synced)
 }
 
 /// The facts that decide whether a source may be removed.
@@ -159,7 +159,7 @@ pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(),
     Ok(())
 }
 
-struct Watcher<'a> {
+struct UiObserver<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
     percentage: Option<Percentage>,
@@ -183,7 +183,7 @@ enum Names {
     /// With paths from the root, to standard output.
     Rooted,
     /// In the format of `packline list`, to standard output or standard error.
-    Listed {
+    ListFormat {
         to_stderr: bool,
     },
 }
@@ -192,16 +192,16 @@ impl Names {
     fn of(style: OutputStyle) -> Names {
         match style {
             OutputStyle::ToolsNg { quiet: false, .. } => Names::ToolsNg,
-            OutputStyle::Packline { verbose: true, json, .. } => Names::Listed { to_stderr: json },
+            OutputStyle::Packline { verbose: true, json, .. } => Names::ListFormat { to_stderr: json },
             OutputStyle::SquashfsTools { info: true, .. } => Names::Rooted,
             _ => Names::None,
         }
     }
 }
 
-impl<'a> Watcher<'a> {
-    fn new(io: &'a mut Io, names: Names) -> Watcher<'a> {
-        Watcher {
+impl<'a> UiObserver<'a> {
+    fn new(io: &'a mut Io, names: Names) -> UiObserver<'a> {
+        UiObserver {
             io,
             bar: None,
             percentage: None,
@@ -240,7 +240,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn complain(&mut self, what: &str) {
+    fn print_message(&mut self, what: &str) {
         let called = self.io.called;
         self.eprintln(&format!("{called}: {what}"));
     }
@@ -260,12 +260,12 @@ impl<'a> Watcher<'a> {
                 self.io.print_names(&[b"Hard link ", entry.path, b" -> ", target].concat())
             }
             (Names::ToolsNg, _) => self.io.print_names(&[b"Packing ", entry.path].concat()),
-            (Names::Listed { to_stderr: true }, _) => {
+            (Names::ListFormat { to_stderr: true }, _) => {
                 self.eprintln(&escaped_path(entry.path));
                 Ok(())
             }
-            (Names::Listed { to_stderr: false }, _) => {
-                let Watcher { io, bar, .. } = self;
+            (Names::ListFormat { to_stderr: false }, _) => {
+                let UiObserver { io, bar, .. } = self;
                 let mut print = || writeln!(io.stdout, "{}", escaped_path(entry.path));
                 match bar {
                     Some(bar) if io.out_terminal => bar.aside(print),
@@ -277,7 +277,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Observer for Watcher<'_> {
+impl Observer for UiObserver<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
         match &mut self.listings.names {
             Some(file) => file.write(&[b"/", entry.path, b"\n"].concat()),
@@ -332,11 +332,11 @@ impl Observer for Watcher<'_> {
     }
 
     fn problem(&mut self, problem: Problem<'_>) {
-        self.complain(&problem.error.to_string());
+        self.print_message(&problem.error.to_string());
     }
 
     fn warning(&mut self, message: &str) {
-        self.complain(&format!("warning: {message}"));
+        self.print_message(&format!("warning: {message}"));
     }
 
     fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {

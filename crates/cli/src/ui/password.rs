@@ -20,7 +20,7 @@ pub enum Secret {
     None,
     /// Read the password from the terminal or from standard input.
     Ask,
-    Given(Vec<u8>),
+    Known(Vec<u8>),
 }
 
 /// Returns a password together with the system's random number generator.

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_drawn_before_there_is_progress() {
+    fn draws_nothing_before_progress() {
         let terminal = InMemoryTerm::new(2, 100);
         let place = DrawnBar::default();
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_counted_so_that_there_is_a_time_left() {
+    fn counts_directory_to_show_time_left() {
         let top = Sandbox::new("");
         top.write("file", vec![1; 3 << 20]);
         let terminal = InMemoryTerm::new(2, 100);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_total_there_is_no_bar_to_fill() {
+    fn shows_no_bar_without_total() {
         let terminal = InMemoryTerm::new(2, 100);
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
         bar.show(&Progress { source_bytes: 3 << 20, ..Progress::default() });
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pass_has_a_name_and_counts_from_nothing() {
+    fn each_pass_has_name_and_starts_at_zero() {
         let terminal = InMemoryTerm::new(2, 100);
         let bar = Bar::on(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
         let shown = |name, part, done, total| {

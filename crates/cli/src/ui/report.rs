@@ -1,7 +1,7 @@
 //! The summary of a pack, for people and as JSON.
 
 use packline::Container;
-use packline::requests::ImageSummary;
+use packline::requests::{DryRun, ImageSummary};
 use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
@@ -265,5 +265,28 @@ fn tables(summary: &ImageSummary) -> Value {
         "other_bytes": end.other_tables,
         "ids": end.ids,
         "xattr_sets": end.xattr_sets,
+    })
+}
+
+/// Returns the summary of a dry run as text.
+pub fn dry_run_text(run: &DryRun) -> String {
+    let counts = &run.counts;
+    let entries = entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special);
+    let errors = if run.errors > 0 { format!("\n{}", errors(run.errors)) } else { String::new() };
+    format!("dry run: {entries}\n{} of content{errors}", show_bytes(run.content_bytes))
+}
+
+/// Returns the summary of a dry run as JSON.
+pub fn dry_run_json(run: &DryRun) -> Value {
+    let counts = &run.counts;
+    json!({
+        "files": counts.files,
+        "directories": counts.directories,
+        "symlinks": counts.symlinks,
+        "hard_links": counts.hard_links,
+        "special": counts.special,
+        "content_bytes": run.content_bytes,
+        "errors": run.errors,
+        "replaced": run.replaced,
     })
 }

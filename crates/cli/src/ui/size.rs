@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_with_and_without_suffix() {
+    fn parses_sizes_with_and_without_suffix() {
         let cases = [
             ("0", 0),
             ("4096", 4096),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_sizes_are_refused() {
+    fn rejects_malformed_sizes() {
         for text in [
             "",
             "K",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_three_bases() {
+    fn parses_numbers_in_three_bases() {
         let number = |text: &str| parse_number(OsStr::new(text));
         for (text, value) in
             [("0", 0), ("10", 10), ("-3", -3), ("+3", 3), ("0x1F", 31), ("0755", 0o755), ("-0x10", -16)]
@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_as_they_are_read() {
+    fn shown_sizes_parse_back() {
         for bytes in [0, 1, 1023, 1024, 131_072, 1 << 20, 3 << 40, u64::MAX] {
             assert_eq!(size(&show_size(bytes)), Ok(bytes));
         }
     }
 
     #[test]
-    fn bytes_for_people() {
+    fn formats_bytes_for_people() {
         for (bytes, shown) in
             [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (1 << 20, "1.0 MiB"), (5 << 40, "5.0 TiB")]
         {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_as_ls_shows_them() {
+    fn formats_bytes_like_ls() {
         let cases = [
             (0, "0"),
             (1023, "1023"),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_ratios() {
+    fn formats_counts_and_ratios() {
         let counts = [count(1, "file"), count(2, "file"), count(1, "directory"), count(0, "directory")];
         assert_eq!(counts, ["1 file", "2 files", "1 directory", "0 directories"]);
         assert_eq!(show_ratio(4096, 3 * 4096), " (33.3%)");

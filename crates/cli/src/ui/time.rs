@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_of_known_times() {
+    fn formats_known_times() {
         let cases = [
             (0, "1970-01-01 00:00:00", "Thu, 01 Jan 1970 00:00:00 +0000"),
             (-1, "1969-12-31 23:59:59", "Wed, 31 Dec 1969 23:59:59 +0000"),

@@ -16,7 +16,7 @@ const BUFFERS: usize = 64;
 /// A clock, and optionally a buffer of all events. The buffer takes about 150 bytes of memory per event.
 #[derive(Debug)]
 pub struct Recorder {
-    watch: Stopwatch,
+    clock: Stopwatch,
     /// The number of pools so far.
     pools: AtomicU64,
     buffers: Option<Vec<Mutex<Vec<Event>>>>,
@@ -25,7 +25,7 @@ pub struct Recorder {
 impl Recorder {
     /// Returns a recorder that is only a clock.
     pub fn clock() -> Recorder {
-        Recorder { watch: Stopwatch::start(), pools: AtomicU64::new(0), buffers: None }
+        Recorder { clock: Stopwatch::start(), pools: AtomicU64::new(0), buffers: None }
     }
 
     /// Returns a recorder that buffers every event.
@@ -65,7 +65,7 @@ impl Tracer for Recorder {
     }
 
     fn now(&self) -> u64 {
-        self.watch.nanoseconds()
+        self.clock.nanoseconds()
     }
 
     fn record(&self, event: Event) {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_keeps_nothing() {
+    fn clock_without_buffers_has_no_trace() {
         let recorder = Recorder::clock();
         recorder.record(event(EventKind::Job(StageName::Hash), 1, 0, None));
         assert_eq!(recorder.trace(&Value::Null), None);

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_broken_and_none_is_lost() {
+    fn keeps_all_words_intact() {
         let long = "a ".repeat(50) + &"x".repeat(99) + " end";
         for columns in [0, 31, 40, 99, 1000] {
             let wrapped = wrap(&long, columns);

@@ -89,7 +89,7 @@ fn unwrapped(page: &str) -> String {
 }
 
 #[test]
-fn a_tar_is_packed_by_everyone_alike() {
+fn all_programs_pack_tar_alike() {
     if !tools::need(&["tar2sqfs", "mksquashfs", "zstd"]) {
         return;
     }
@@ -124,7 +124,7 @@ fn a_tar_is_packed_by_everyone_alike() {
 }
 
 #[test]
-fn a_directory_is_packed_by_everyone_alike() {
+fn all_programs_pack_directory_alike() {
     if !tools::need(&["gensquashfs", "mksquashfs"]) || !tools::root() {
         return;
     }
@@ -156,7 +156,7 @@ fn a_directory_is_packed_by_everyone_alike() {
 }
 
 #[test]
-fn streams_are_compared_with_what_they_were_made_of() {
+fn compares_streams_with_their_source() {
     if !tools::need(&["gzip", "xz"]) {
         return;
     }
@@ -173,7 +173,7 @@ fn streams_are_compared_with_what_they_were_made_of() {
 }
 
 #[test]
-fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
+fn wrong_image_fails_and_others_are_measured() {
     if !tools::root() {
         return;
     }
@@ -200,7 +200,7 @@ fn an_image_of_something_else_is_a_failure_and_the_others_are_measured() {
 }
 
 #[test]
-fn directories_without_an_entry_are_noted_and_the_case_goes_on() {
+fn notes_missing_directories_and_continues() {
     if !tools::root() {
         return;
     }
@@ -272,7 +272,7 @@ fn an_interrupted_codec_run_reports_its_measurements() {
 }
 
 #[test]
-fn outputs_are_checked_before_the_first_run() {
+fn checks_outputs_before_first_run() {
     if !tools::root() {
         return;
     }
@@ -326,7 +326,7 @@ fn the_usual_peers_are_those_for_squashfs() {
 }
 
 #[test]
-fn a_peer_that_fails_is_left_out_and_noted() {
+fn leaves_out_failing_peer_with_note() {
     if !tools::root() {
         return;
     }
@@ -339,7 +339,7 @@ fn a_peer_that_fails_is_left_out_and_noted() {
 }
 
 #[test]
-fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
+fn peer_without_output_fails_by_name() {
     if !tools::root() {
         return;
     }
@@ -351,7 +351,7 @@ fn a_peer_that_makes_nothing_is_a_failure_by_its_name() {
 }
 
 #[test]
-fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
+fn signal_stops_running_program_and_cleans_up() {
     if !tools::root() {
         return;
     }
@@ -379,7 +379,7 @@ fn a_signal_stops_the_program_that_runs_and_leaves_nothing() {
 }
 
 #[test]
-fn inputs_that_are_made_here_are_packed_too() {
+fn packs_synthetic_inputs() {
     if !tools::root() {
         return;
     }

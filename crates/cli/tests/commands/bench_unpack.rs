@@ -52,7 +52,7 @@ fn refused(sandbox: &Sandbox, peer: &str, script: &str) -> String {
 }
 
 #[test]
-fn everyone_unpacks_the_same() {
+fn all_programs_unpack_alike() {
     if !tools::need(&["unsquashfs", "rdsquashfs", "sqfs2tar"]) {
         return;
     }
@@ -81,7 +81,7 @@ fn everyone_unpacks_the_same() {
 }
 
 #[test]
-fn tasks_are_chosen() {
+fn tasks_option_selects_tasks() {
     let sandbox = with_image(&["-c", "lz4", "--no-fragments"]);
     let report = report(&sandbox, &["--tasks", "tar", "-j", "3", "-n", "1", "--warmup", "0", "--against", "none"]);
     let cases: Vec<_> = report.measured.iter().map(|one| (one.case.task, one.case.tails, one.case.jobs)).collect();
@@ -89,7 +89,7 @@ fn tasks_are_chosen() {
 }
 
 #[test]
-fn a_tree_or_a_tar_that_lacks_something_is_a_failure() {
+fn incomplete_tree_or_tar_fails() {
     let sandbox = with_image(&["-c", "lz4"]);
     let tree = format!("while [ $1 != -d ]; do shift; done; {PACKLINE} unpack -q \"$3\" \"$2\" && rm \"$2/small\"");
     let message = refused(&sandbox, "unsquashfs", &tree);
@@ -99,7 +99,7 @@ fn a_tree_or_a_tar_that_lacks_something_is_a_failure() {
 }
 
 #[test]
-fn what_is_no_image_is_refused() {
+fn rejects_non_images() {
     let sandbox = with_image(&[]);
     sandbox.write("image.sqfs", vec![7; 5000]);
     let ran = bench(&sandbox, &[]);

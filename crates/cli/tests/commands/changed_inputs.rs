@@ -133,7 +133,7 @@ fn a_source_that_does_not_change_is_removed_once_its_output_was_read_back() {
 
 /// The same runs of mksquashfs of squashfs-tools all exit with 0, and only one is in the image.
 #[test]
-fn of_appends_at_once_those_that_are_not_in_the_image_fail() {
+fn concurrent_appends_that_lose_fail() {
     let sandbox = sandbox();
     sandbox.write("tree/file", "content");
     sandbox.good(&["mksquashfs", "tree", "i.sqfs", "-quiet", "-no-progress"]);
@@ -184,7 +184,7 @@ fn an_image_that_another_program_changes_is_not_replaced() {
 }
 
 #[test]
-fn of_repairs_at_once_one_replaces_the_file() {
+fn one_of_concurrent_repairs_replaces_file() {
     let sandbox = sandbox();
     let content = Random::new(8).noise(3 << 20);
     sandbox.write("f", &content);
@@ -276,7 +276,7 @@ fn a_hash_tree_without_its_root_hash_is_completed() {
 }
 
 #[test]
-fn names_where_a_hash_tree_is_cut_off() {
+fn reports_offset_of_truncated_hash_tree() {
     let sandbox = sandbox();
     sandbox.write("i.img", Random::new(4).noise(4096));
     sandbox.good(&["verity", "-q", "--append", "i.img"]);
@@ -315,7 +315,7 @@ fn keys_and_certificates_with_lines_of_any_length_are_read() {
 }
 
 #[test]
-fn pipes_that_no_one_named_are_refused_and_not_waited_for() {
+fn rejects_unnamed_pipes_without_waiting() {
     if !tools::need(&["mkfifo", "timeout"]) {
         return;
     }
@@ -340,7 +340,7 @@ fn pipes_that_no_one_named_are_refused_and_not_waited_for() {
 }
 
 #[test]
-fn fix_leaves_a_file_as_it_was_after_an_error() {
+fn fix_keeps_file_after_error() {
     if !tools::need(&["strace"]) {
         return;
     }

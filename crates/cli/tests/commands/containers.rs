@@ -26,7 +26,7 @@ fn with_containers() -> Sandbox {
 }
 
 #[test]
-fn tars_are_listed_as_images_are() {
+fn lists_tars_like_images() {
     if !tools::root() {
         return;
     }
@@ -54,7 +54,7 @@ fn tars_are_listed_as_images_are() {
 
 /// As help and README say: whatever holds a tree is listed, also in a .pln file.
 #[test]
-fn what_is_in_a_pln_file_is_listed_and_read() {
+fn lists_and_reads_content_of_pln_file() {
     if !tools::root() {
         return;
     }
@@ -132,7 +132,7 @@ fn damage_below_an_image_in_a_pln_file_is_named_with_the_command_that_repairs_it
 }
 
 #[test]
-fn a_tar_that_ends_early_is_listed_as_far_as_it_goes() {
+fn lists_truncated_tar_up_to_its_end() {
     if !tools::root() {
         return;
     }
@@ -187,7 +187,7 @@ fn info_and_verify_of_a_lrz_file() {
 }
 
 #[test]
-fn a_wrong_container_is_named() {
+fn names_wrong_container() {
     if !tools::root() {
         return;
     }

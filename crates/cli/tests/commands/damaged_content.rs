@@ -70,7 +70,7 @@ fn differing(good: &Contents, found: &Contents, of: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn directories_and_tars_have_zeros_in_place_of_damage() {
+fn replaces_damage_with_zeros_in_directories_and_tars() {
     if !tools::need(&["tar"]) {
         return;
     }

@@ -22,7 +22,7 @@ fn damaged() -> Sandbox {
 const WORDS: &str = "data with the checksum 0x";
 
 #[test]
-fn reports_damage_that_no_decoder_notices() {
+fn reports_damage_unnoticed_by_decoders() {
     let sandbox = damaged();
     let image = sandbox.read("i.sqfs");
     for (words, output) in [
@@ -58,7 +58,7 @@ fn reports_damage_that_no_decoder_notices() {
 }
 
 #[test]
-fn goes_on_after_such_damage_if_asked_to() {
+fn continues_after_unnoticed_damage_on_request() {
     let sandbox = damaged();
     for (words, output) in [
         (&["unpack", "--continue", "i.sqfs", "o"][..], "o/noise"),

@@ -90,7 +90,7 @@ fn images_of_mksquashfs() {
 }
 
 #[test]
-fn memory_and_temporary_files_change_no_byte() {
+fn output_is_independent_of_memory_and_temporary_files() {
     let sandbox = trees();
     for tree in ["old", "new"] {
         sandbox.good(&["pack", "-q", "-c", "xz", tree, &format!("{tree}.sqfs")]);
@@ -106,7 +106,7 @@ fn memory_and_temporary_files_change_no_byte() {
 }
 
 #[test]
-fn a_delta_for_another_file_is_one_line_and_nothing_is_written() {
+fn wrong_old_file_is_one_line_error_without_output() {
     let sandbox = sandbox();
     let mut random = Random::new(5);
     sandbox.write("old", random.noise(70_000));

@@ -138,7 +138,7 @@ fn passphrases_are_asked_for_on_the_terminal() {
 }
 
 #[test]
-fn keys_with_a_passphrase_are_asked_for_it() {
+fn asks_for_passphrase_of_key() {
     if !tools::need(&["age", "ssh-keygen", "setsid"]) || !tools::terminal() {
         return;
     }
@@ -181,7 +181,7 @@ fn keys_with_a_passphrase_are_asked_for_it() {
 }
 
 #[test]
-fn damage_is_named_and_what_is_whole_is_kept_on_request() {
+fn reports_damage_and_keeps_intact_records_on_request() {
     let (sandbox, content) = encrypted(&["-c", "none"]);
     let file = sandbox.read("x.pln");
     let key = ["--identity", "key"];
@@ -298,7 +298,7 @@ fn padded_files_have_few_sizes_and_all_commands_read_them() {
 }
 
 #[test]
-fn padding_goes_with_pipes_and_recovery_data() {
+fn padding_works_with_pipes_and_recovery_data() {
     let (sandbox, content) = encrypted(&["-f", "--pad", "--recovery", "10%"]);
     let program = env!("CARGO_BIN_EXE_packline");
     let line = format!(
@@ -319,7 +319,7 @@ fn padding_goes_with_pipes_and_recovery_data() {
 }
 
 #[test]
-fn a_limit_on_memory_is_kept_and_changes_nothing() {
+fn keeps_memory_limit_without_changing_output() {
     let (sandbox, content) = encrypted(&["--mem", "24M", "-f"]);
     for mem in ["24M", "100M", "1G"] {
         sandbox.good(&["decompress", "-qf", "--mem", mem, "-o", "y", "--identity", "key", "x.pln"]);

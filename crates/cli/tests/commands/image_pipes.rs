@@ -65,7 +65,7 @@ fn text(ran: &Ran) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_printed_is_that_of_a_file() {
+fn prints_same_from_pipe_and_file() {
     let sandbox = with_images();
     for command in PRINTERS {
         let expected = shell(&sandbox, &format!("$P {}", command.replace("IMAGE", "image")));
@@ -80,7 +80,7 @@ fn what_is_printed_is_that_of_a_file() {
 }
 
 #[test]
-fn what_is_unpacked_is_that_of_a_file() {
+fn unpacks_same_from_pipe_and_file() {
     let sandbox = with_images();
     for (command, file) in [
         ("unpack -q IMAGE out", "image"),
@@ -116,7 +116,7 @@ fn a_lrz_file_is_unpacked_from_a_pipe() {
 }
 
 #[test]
-fn what_cannot_be_stored_is_an_error() {
+fn fails_if_stream_cannot_be_stored() {
     let sandbox = with_images();
     for command in
         ["unpack - out", "diff other -", "unsquashfs -d out -", "sqfscat - d/hello", "rdsquashfs -d -", "sqfs2tar -"]

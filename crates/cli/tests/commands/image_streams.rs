@@ -63,7 +63,7 @@ fn a_pipe_gets_the_bytes_of_a_file() {
 }
 
 #[test]
-fn stream_is_an_image_that_is_whole() {
+fn stream_option_writes_complete_image() {
     let sandbox = with_source();
     let expected = in_file(&sandbox, "mksquashfs source OUT -noappend -quiet");
     let ran = shell(&sandbox, "$P mksquashfs source - -stream");
@@ -167,7 +167,7 @@ fn fix_moves_a_superblock_to_the_start() {
 }
 
 #[test]
-fn fix_changes_nothing_that_it_cannot_repair() {
+fn fix_keeps_unrepairable_image() {
     let sandbox = with_source();
     let image = in_file(&sandbox, "mksquashfs source OUT -noappend");
     let good = streamed(&image);

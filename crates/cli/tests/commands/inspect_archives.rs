@@ -24,7 +24,7 @@ fn tars() -> Option<(Sandbox, Vec<String>)> {
 }
 
 #[test]
-fn files_of_a_tar_are_those_of_the_tree() {
+fn cat_prints_files_of_tar() {
     let Some((sandbox, names)) = tars() else { return };
     let read = |name: &str| sandbox.read(format!("source/{name}"));
     for name in &names {
@@ -123,7 +123,7 @@ fn verify_reads_tars_to_the_end() {
 }
 
 #[test]
-fn standard_input_is_what_the_file_is() {
+fn reads_standard_input_like_file() {
     if !tools::root() {
         return;
     }
@@ -181,7 +181,7 @@ fn standard_input_is_what_the_file_is() {
 }
 
 #[test]
-fn an_image_in_a_pipe_goes_to_a_file_without_a_name() {
+fn stores_piped_image_in_unnamed_file() {
     let sandbox = crate::sandbox();
     sandbox.write("source/random", packline_testkit::Random::new(1).noise(9 << 20));
     sandbox.good(&["pack", "-q", "source", "image"]);
@@ -194,7 +194,7 @@ fn an_image_in_a_pipe_goes_to_a_file_without_a_name() {
 }
 
 #[test]
-fn several_files_are_verified_whatever_is_wrong_with_one() {
+fn verifies_all_files_despite_faults() {
     let sandbox = crate::sandbox();
     sandbox.write("source/file", generate::small_tree(1, 4096).len().to_string());
     sandbox.good(&["pack", "-q", "source", "good"]);

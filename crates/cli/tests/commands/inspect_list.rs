@@ -110,7 +110,7 @@ fn patterns_select_and_one_that_matches_nothing_is_reported() {
 }
 
 #[test]
-fn names_that_attack_terminals_are_tame() {
+fn escapes_names_with_control_characters() {
     if !tools::root() {
         return;
     }
@@ -253,7 +253,7 @@ fn info_counts_what_is_there() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_reason_to_complain() {
+fn ignores_closed_reader() {
     if !tools::root() {
         return;
     }

@@ -79,7 +79,7 @@ fn a_description_makes_the_same_tree_again() {
 }
 
 #[test]
-fn a_name_that_no_line_can_hold_is_refused() {
+fn rejects_names_with_line_feed() {
     if !ready() {
         return;
     }
@@ -90,7 +90,7 @@ fn a_name_that_no_line_can_hold_is_refused() {
 }
 
 #[test]
-fn everything_is_unpacked_as_the_program_unpacks_it() {
+fn unpacks_everything_like_rdsquashfs() {
     if !ready() {
         return;
     }
@@ -132,7 +132,7 @@ fn without_options_no_attribute_is_set() {
 }
 
 #[test]
-fn a_part_is_unpacked_into_what_is_there() {
+fn unpacks_part_into_existing_directory() {
     if !ready() {
         return;
     }

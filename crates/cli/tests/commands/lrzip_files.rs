@@ -95,7 +95,7 @@ fn we_read_what_lrzip_writes() {
 }
 
 #[test]
-fn small_files_come_back_by_every_way() {
+fn round_trips_small_files_in_every_mode() {
     if !tools::need(&["lrzip"]) {
         return;
     }
@@ -121,7 +121,7 @@ fn small_files_come_back_by_every_way() {
 }
 
 #[test]
-fn neither_processors_nor_memory_change_a_byte() {
+fn output_is_independent_of_processors_and_memory() {
     let sandbox = sandbox();
     sandbox.write("a", sample(3_000_000));
     for way in [&["-l"][..], &["-b"], &["-L5"]] {
@@ -169,7 +169,7 @@ fn info_prints_what_lrzip_prints() {
 }
 
 #[test]
-fn passwords_open_files_of_both() {
+fn opens_encrypted_files_of_both_programs() {
     if !tools::need(&["lrzip"]) {
         return;
     }

@@ -68,7 +68,7 @@ fn packline_packs_and_unpacks_the_same() {
 }
 
 #[test]
-fn lrztar_and_we_understand_each_other() {
+fn exchanges_files_with_lrztar() {
     if !tools::root() || !tools::need(&["lrztar", "lrzuntar"]) {
         return;
     }
@@ -88,7 +88,7 @@ fn lrztar_and_we_understand_each_other() {
 
 /// A .lrz file may be empty, a tar may not.
 #[test]
-fn an_empty_file_is_no_tar() {
+fn rejects_empty_file_as_tar() {
     if !tools::root() {
         return;
     }
@@ -127,7 +127,7 @@ fn processors_change_no_byte() {
 }
 
 #[test]
-fn nothing_is_made_outside() {
+fn writes_nothing_outside_destination() {
     if !tools::root() {
         return;
     }
@@ -165,7 +165,7 @@ fn an_output_in_its_own_directory_is_left_out() {
 }
 
 #[test]
-fn too_little_memory_is_reported_and_enough_is_enough() {
+fn reports_sufficient_memory() {
     if !tools::root() {
         return;
     }

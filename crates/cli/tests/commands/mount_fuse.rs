@@ -171,7 +171,7 @@ fn many_readers_see_the_same() {
 }
 
 #[test]
-fn long_listings_are_whole_and_absent_names_are_absent() {
+fn lists_large_directories_and_misses_absent_names() {
     if !available() {
         return;
     }
@@ -193,7 +193,7 @@ fn long_listings_are_whole_and_absent_names_are_absent() {
 }
 
 #[test]
-fn signals_end_it_cleanly() {
+fn signals_unmount_cleanly() {
     if !available() {
         return;
     }
@@ -214,7 +214,7 @@ fn signals_end_it_cleanly() {
 
 /// Called as mount(8) calls the helper of a type, with words of /etc/fstab.
 #[test]
-fn a_line_of_fstab_is_mounted() {
+fn mounts_line_of_fstab() {
     if !available() {
         return;
     }
@@ -317,7 +317,7 @@ fn a_damaged_block_is_one_error_and_is_reported() {
 }
 
 #[test]
-fn what_cannot_be_mounted_is_refused_with_a_reason() {
+fn rejects_unmountable_images_with_reason() {
     if !available() {
         return;
     }
@@ -430,7 +430,7 @@ fn inode_numbers_are_those_that_the_kernel_shows_of_the_image() {
 }
 
 #[test]
-fn inodes_of_one_number_stay_distinct() {
+fn keeps_inodes_with_equal_numbers_distinct() {
     if !available() {
         return;
     }

@@ -157,7 +157,7 @@ fn images_of_mksquashfs_are_bases_on_request() {
 }
 
 #[test]
-fn a_device_that_is_written_is_no_base() {
+fn rejects_output_device_as_base() {
     if !mount::loop_devices() {
         return;
     }
@@ -194,7 +194,7 @@ fn the_checksum_of_the_record_is_verified() {
 }
 
 #[test]
-fn a_source_of_which_no_block_is_taken_is_not_in_the_summary() {
+fn summary_omits_unused_source_image() {
     let sandbox = sandbox();
     sandbox.write("one/a", "a");
     sandbox.write("two/b", "b");

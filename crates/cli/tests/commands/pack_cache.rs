@@ -111,7 +111,7 @@ fn the_image_is_the_same_while_another_process_writes() {
 }
 
 #[test]
-fn what_changed_is_compressed_and_nothing_else() {
+fn compresses_only_changed_blocks() {
     let sandbox = tree();
     pack(&sandbox, "zstd", &["--cache", "cache"]);
     sandbox.write("tree/prose3", Random::new(99).prose(16 << 10));
@@ -131,7 +131,7 @@ fn what_changed_is_compressed_and_nothing_else() {
 }
 
 #[test]
-fn every_program_that_packs_has_it() {
+fn all_packing_commands_have_cache_option() {
     let sandbox = tree();
     let tar = "tree.tar";
     sandbox.peer("tar", &["-cf", tar, "tree"]);
@@ -174,7 +174,7 @@ fn every_program_that_packs_has_it() {
 }
 
 #[test]
-fn several_at_once_share_a_cache() {
+fn concurrent_packs_share_cache() {
     let sandbox = tree();
     pack(&sandbox, "gzip", &[]);
     let expected = sandbox.read("image");
@@ -246,7 +246,7 @@ fn a_cache_that_cannot_be_written_is_a_warning() {
 
 /// Entries are used where none can be added.
 #[test]
-fn a_cache_that_is_only_readable_is_read() {
+fn reads_read_only_cache() {
     if !tools::root() || !tools::need(&["setpriv"]) {
         return;
     }
@@ -270,7 +270,7 @@ fn a_cache_that_is_only_readable_is_read() {
 }
 
 #[test]
-fn the_command_looks_after_it() {
+fn cache_command_manages_cache() {
     let sandbox = tree();
     let report = pack(&sandbox, "lz4", &["--cache", "cache"]);
     let added = report["cache"]["added"].as_u64().unwrap();

@@ -74,7 +74,7 @@ fn two_machines_share_a_server() {
 }
 
 #[test]
-fn a_server_that_misbehaves_changes_no_byte() {
+fn output_is_independent_of_server_faults() {
     let sandbox = tree();
     let server = HttpCache::start().unwrap();
     let expected = expected(&sandbox, "gzip");
@@ -130,7 +130,7 @@ fn a_killed_pack_leaves_no_part_of_an_entry() {
 }
 
 #[test]
-fn every_drop_in_that_packs_takes_a_server() {
+fn all_packing_drop_ins_accept_server() {
     let sandbox = tree();
     let server = HttpCache::start().unwrap();
     let url = format!("http://me:secret@{}", server.address());
@@ -154,7 +154,7 @@ fn every_drop_in_that_packs_takes_a_server() {
 }
 
 #[test]
-fn the_command_knows_servers() {
+fn cache_command_handles_servers() {
     let sandbox = tree();
     let server = HttpCache::start().unwrap();
     let url = server.url();

@@ -58,7 +58,7 @@ fn as_user(sandbox: &Sandbox, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn what_a_user_may_not_read_is_left_out() {
+fn leaves_out_unreadable_entries() {
     if !tools::need(&["setpriv"]) || !tools::root() {
         return;
     }

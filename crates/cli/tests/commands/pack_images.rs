@@ -51,7 +51,7 @@ fn an_image_of_an_image_is_that_of_the_tree() {
 }
 
 #[test]
-fn an_image_comes_through_a_pipe_or_behind_other_data() {
+fn packs_image_from_pipe_or_after_other_data() {
     let sandbox = packed(&[]);
     let of_tree = pack(&sandbox, "source", &["-c", "none"]);
     let script = format!(
@@ -69,7 +69,7 @@ fn an_image_comes_through_a_pipe_or_behind_other_data() {
 }
 
 #[test]
-fn the_memory_limit_that_is_named_is_enough() {
+fn named_memory_limit_is_sufficient() {
     let sandbox = packed(&["-b", "1M"]);
     let of_tree = pack(&sandbox, "source", &["-b", "64K"]);
     let pack = ["pack", "-q", "-f", "old.sqfs", "new.sqfs", "-b", "64K", "-x", "none", "--mem"];
@@ -95,7 +95,7 @@ fn a_damaged_image_is_named_with_the_entry_and_the_place() {
 }
 
 #[test]
-fn options_of_other_sources_are_refused() {
+fn rejects_options_of_other_sources() {
     let sandbox = packed(&[]);
     for (option, only) in [
         (&["--files-from", "x"][..], "a directory"),

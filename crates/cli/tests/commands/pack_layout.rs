@@ -69,7 +69,7 @@ fn all_programs_see_the_tree() {
 }
 
 #[test]
-fn most_bytes_stay_when_one_file_changes() {
+fn keeps_most_bytes_when_one_file_changes() {
     let sandbox = nearly_equal();
     for codec in ["zstd:level=3", "gzip:level=4"] {
         let both = |options: &[&str]| {
@@ -88,7 +88,7 @@ fn most_bytes_stay_when_one_file_changes() {
 }
 
 #[test]
-fn the_bytes_depend_on_nothing_but_the_tree() {
+fn bytes_depend_only_on_tree() {
     let sandbox = nearly_equal();
     let pack = |source: &str, options: &[&str]| pack(&sandbox, source, &[&["-c", "gzip:level=4"], options].concat());
     let reference = pack("new", &["--layout=stable", "--serial"]);
@@ -142,7 +142,7 @@ fn an_image_that_grows_is_that_of_a_compact_one() {
 }
 
 #[test]
-fn it_is_for_squashfs_alone() {
+fn rejects_layout_for_other_containers() {
     let sandbox = sandbox();
     sandbox.write("file", "content");
     let refused = |words: &[&str]| {

@@ -4,7 +4,7 @@ use crate::sandbox;
 
 /// The source does not exist: an error of the manifest shows that it was checked before the source was opened.
 #[test]
-fn definitions_that_cannot_be_packed_are_refused_first() {
+fn rejects_unpackable_definitions_first() {
     let sandbox = sandbox();
     for (line, expected) in [
         (

@@ -46,7 +46,7 @@ fn named_entries_are_packed_as_if_all_else_were_excluded() {
 }
 
 #[test]
-fn names_that_end_with_nul_may_hold_anything() {
+fn nul_terminated_names_may_contain_any_byte() {
     let sandbox = tree();
     let expected = image(&sandbox, &["-xa", "-xa-b", "-xempty", "-xlink", "-xz"], "");
     assert!(image(&sandbox, &["--files-from=-", "-0"], "odd\nname\0") == expected);
@@ -59,7 +59,7 @@ fn names_that_end_with_nul_may_hold_anything() {
 
 /// A name is refused before anything is read, and nothing beside the tree is.
 #[test]
-fn a_name_behind_a_link_is_refused() {
+fn rejects_names_through_links() {
     let sandbox = tree();
     std::os::unix::fs::symlink("/", sandbox.at("tree/root")).unwrap();
     for name in ["root/etc/passwd", "a/../../list", "root/"] {
@@ -72,7 +72,7 @@ fn a_name_behind_a_link_is_refused() {
 }
 
 #[test]
-fn patterns_of_a_file_count_as_those_of_the_command_line() {
+fn patterns_from_file_match_like_arguments() {
     let sandbox = tree();
     sandbox.write("patterns", "/a/b\n\nlink\n# nothing\n*.none\n");
     let expected = image(&sandbox, &["-x/a/b", "-xlink"], "");

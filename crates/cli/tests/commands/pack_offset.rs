@@ -19,7 +19,7 @@ fn tree() -> Sandbox {
 }
 
 #[test]
-fn the_same_image_is_behind_zeros() {
+fn writes_same_image_after_zeros() {
     let sandbox = tree();
     let plain = sandbox.read("plain.sqfs");
     for (offset, options) in OFFSETS.iter().flat_map(|offset| [(*offset, "-j0"), (*offset, "-j2")]) {
@@ -35,7 +35,7 @@ fn the_same_image_is_behind_zeros() {
 }
 
 #[test]
-fn other_readers_find_it_at_its_offset() {
+fn other_readers_find_image_at_offset() {
     let sandbox = tree();
     for offset in &OFFSETS[1..] {
         sandbox.good(&["pack", "-qf", "tree", "i.sqfs", "--offset", &offset.to_string()]);
@@ -52,7 +52,7 @@ fn other_readers_find_it_at_its_offset() {
 }
 
 #[test]
-fn a_device_keeps_what_is_before_it() {
+fn keeps_bytes_of_device_before_offset() {
     if !mount::loop_devices() {
         return;
     }

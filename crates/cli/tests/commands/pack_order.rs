@@ -32,7 +32,7 @@ fn families() -> Vec<Node> {
 }
 
 #[test]
-fn similar_files_lie_together() {
+fn stores_similar_files_together() {
     let sandbox = sandbox();
     sandbox.plant("source", &families());
     for block in ["16K", "64K"] {
@@ -43,7 +43,7 @@ fn similar_files_lie_together() {
 }
 
 #[test]
-fn the_bytes_depend_on_nothing_but_the_tree() {
+fn bytes_depend_only_on_tree() {
     let sandbox = sandbox();
     let nodes = families();
     sandbox.plant("source", &nodes);
@@ -165,7 +165,7 @@ fn order_of<'n>(sandbox: &Sandbox, files: &'n [(&str, Vec<u8>)]) -> Vec<&'n str>
 }
 
 #[test]
-fn what_has_no_order_is_refused() {
+fn rejects_order_without_effect() {
     let sandbox = sandbox();
     sandbox.write("source/a", "a");
     sandbox.write("bad", "a\n../b\n");

@@ -28,7 +28,7 @@ fn names_are_those_of_the_image() {
 }
 
 #[test]
-fn a_reader_of_names_that_goes_away_leaves_the_image_whole() {
+fn completes_image_if_reader_of_names_is_gone() {
     let sandbox = tree();
     let ran = sandbox.shell("$P pack -qv tree i.sqfs | head -c 1");
     assert_eq!((ran.status, ran.text().as_str(), ran.stderr.as_str()), (0, ".", ""));

@@ -33,7 +33,7 @@ fn pack(sandbox: &Sandbox, source: &str, image: &str, options: &[&str]) -> Ran {
 }
 
 #[test]
-fn parts_take_no_data() {
+fn shared_parts_add_no_data() {
     let (sandbox, _) = planted();
     let area = |source: &str, options: &[&str]| {
         pack(&sandbox, source, "i.sqfs", options);
@@ -67,7 +67,7 @@ fn all_programs_see_the_parts() {
 }
 
 #[test]
-fn what_is_shared_depends_on_the_input_alone() {
+fn sharing_depends_only_on_input() {
     let (sandbox, _) = planted();
     pack(&sandbox, "all", "serial.sqfs", &["--serial"]);
     pack(&sandbox, "wholes", "old.sqfs", &[]);

@@ -126,7 +126,7 @@ fn levels_are_codings_and_a_list_of_codings_takes_the_best() {
 }
 
 #[test]
-fn streams_and_files_make_the_same_bytes() {
+fn streams_and_files_give_same_bytes() {
     let sandbox = sandbox();
     let plain = content();
     sandbox.write("x", &plain);
@@ -175,7 +175,7 @@ fn ranges_are_those_of_the_content() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_read_up_to_there() {
+fn reads_truncated_file_up_to_its_end() {
     let sandbox = sandbox();
     let plain = content();
     sandbox.write("x", &plain);
@@ -204,7 +204,7 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
 }
 
 #[test]
-fn what_follows_damage_is_kept_at_its_place() {
+fn keeps_records_after_damage_at_their_offsets() {
     let sandbox = sandbox();
     let size = 4 << 10;
     let mut plain = Random::new(3).noise(10 * size);
@@ -238,7 +238,7 @@ fn what_follows_damage_is_kept_at_its_place() {
 }
 
 #[test]
-fn a_flipped_bit_is_found_and_named() {
+fn reports_flipped_bits() {
     let sandbox = sandbox();
     sandbox.write("x", content());
     sandbox.good(&["compress", "-q", "--record-size", "64K", "x"]);
@@ -264,7 +264,7 @@ fn a_flipped_bit_is_found_and_named() {
 }
 
 #[test]
-fn what_is_no_pln_file_is_refused_and_leaves_nothing() {
+fn rejects_non_pln_files_without_output() {
     let sandbox = sandbox();
     sandbox.write("rubbish.pln", b"this is no such file, whatever its name says");
     sandbox.write("short.pln", b"\x8bPL");
@@ -336,7 +336,7 @@ fn recursion_skips_compressed_files_and_continues_after_errors() {
 }
 
 #[test]
-fn permissions_and_time_go_with_a_file() {
+fn keeps_permissions_and_time() {
     let sandbox = sandbox();
     sandbox.write("x", b"content");
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_007);
@@ -349,7 +349,7 @@ fn permissions_and_time_go_with_a_file() {
 }
 
 #[test]
-fn summaries_are_true() {
+fn summaries_match_files() {
     let sandbox = sandbox();
     let plain = content();
     sandbox.write("x", &plain);

@@ -189,7 +189,7 @@ fn files_of_several_windows_decode_each_block_once() {
 }
 
 #[test]
-fn a_full_spill_file_only_costs_time() {
+fn full_spill_file_only_costs_time() {
     let (sandbox, expected) = small_files();
     // No file may be larger than 1 MiB.
     let words = ["-c", "ulimit -f 2048; exec \"$@\"", "sh", PACKLINE, "unpack", "--mem", "17M", "-j", "2"];

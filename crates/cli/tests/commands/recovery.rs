@@ -117,7 +117,7 @@ fn a_damaged_stream_is_repaired_once_it_is_in_a_file() {
 }
 
 #[test]
-fn other_outputs_have_no_recovery_data_in_them() {
+fn rejects_recovery_option_for_other_outputs() {
     let (sandbox, _) = with_file(1000);
     for words in [&["pack", "--recovery=5%", "f", "x.lrz"][..], &["compress", "--recovery", "5%", "-o", "x.lrz", "f"]] {
         let refused = sandbox.bad(2, words);
@@ -152,7 +152,7 @@ fn a_damaged_file_is_repaired_in_place_with_its_attributes() {
 }
 
 #[test]
-fn nothing_changes_where_too_much_is_lost() {
+fn keeps_file_if_too_much_is_lost() {
     let (sandbox, content) = with_file(300_000);
     sandbox.good(&["protect", "-q", "--redundancy", "1%", "f"]);
     let damaged = &content[..200_000];
@@ -168,7 +168,7 @@ fn nothing_changes_where_too_much_is_lost() {
 }
 
 #[test]
-fn a_missing_file_is_made_again_if_its_recovery_data_suffices() {
+fn rebuilds_missing_file_if_recovery_data_suffices() {
     let (sandbox, content) = with_file(30_000);
     sandbox.good(&["protect", "-q", "--redundancy", "100%", "f"]);
     sandbox.remove("f");
@@ -258,7 +258,7 @@ fn write_later(sandbox: &Sandbox, bytes: &[u8]) {
 }
 
 #[test]
-fn a_file_that_was_changed_after_it_was_protected_is_not_turned_back() {
+fn does_not_revert_changed_file() {
     let (sandbox, content) = with_file(50_000);
     sandbox.good(&["protect", "-q", "f"]);
     let mut newer = content.clone();

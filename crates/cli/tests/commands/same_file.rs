@@ -80,7 +80,7 @@ fn an_output_that_is_another_of_several_inputs_is_refused() {
 }
 
 #[test]
-fn content_is_not_appended_to_its_own_input() {
+fn does_not_append_content_to_its_input() {
     let sandbox = with_containers();
     for script in [
         "cat i.sqfs file >>i.sqfs",
@@ -102,7 +102,7 @@ fn content_is_not_appended_to_its_own_input() {
 }
 
 #[test]
-fn what_is_unpacked_does_not_replace_its_container() {
+fn unpacking_does_not_replace_container() {
     let sandbox = with_containers();
     for (name, script) in [
         ("i.sqfs", "unpack -f IN d"),
@@ -123,7 +123,7 @@ fn what_is_unpacked_does_not_replace_its_container() {
 }
 
 #[test]
-fn what_is_extracted_does_not_replace_what_is_compared() {
+fn extracting_does_not_replace_compared_files() {
     let sandbox = with_containers();
     sandbox.create_dir("e/old");
     fs::copy(sandbox.at("i.sqfs"), sandbox.at("e/old/file")).unwrap();
@@ -139,7 +139,7 @@ fn what_is_extracted_does_not_replace_what_is_compared() {
 }
 
 #[test]
-fn a_trace_takes_the_place_of_no_operand() {
+fn trace_does_not_replace_operand() {
     let sandbox = with_containers();
     for trace in ["source.tar", "hard-source.tar", "new.sqfs"] {
         let ran = sandbox.run(&["pack", "-f", "source.tar", "new.sqfs", "--trace", trace]);

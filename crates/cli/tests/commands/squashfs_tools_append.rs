@@ -99,7 +99,7 @@ fn sequences_give_the_same_tree_and_superblock() {
 }
 
 #[test]
-fn an_image_of_the_other_program_is_appended_to() {
+fn appends_to_image_of_other_program() {
     if !ready() {
         return;
     }
@@ -184,7 +184,7 @@ fn an_image_stays_as_it_is_when_appending_fails() {
 }
 
 #[test]
-fn names_that_are_free_stay() {
+fn keeps_free_names() {
     let sandbox = crate::sandbox();
     sandbox.write("one/a", "1");
     ["two/a", "two/a_1", "two/b"].into_iter().for_each(|name| drop(sandbox.write(name, name)));

@@ -92,7 +92,7 @@ fn definitions_keep_their_attributes() {
 }
 
 #[test]
-fn definitions_alone_are_an_image() {
+fn packs_definitions_without_source() {
     if !ready() {
         return;
     }
@@ -203,7 +203,7 @@ fn definitions_are_those_of_unsquashfs() {
 }
 
 #[test]
-fn what_no_definition_can_hold_is_an_error() {
+fn rejects_entries_that_definitions_cannot_express() {
     let sandbox = crate::sandbox();
     sandbox.write_tar("tree.tar", &[Node::dir(""), Node::file("a\nb", "x")]);
     sandbox.good_on(&["pack", "-", "image"], "tree.tar");
@@ -237,7 +237,7 @@ fn with_empty_source() -> Sandbox {
 }
 
 #[test]
-fn sqfstar_is_as_its_namesake() {
+fn sqfstar_matches_peer() {
     if !ready() || !tools::need(&["sqfstar", "tar"]) {
         return;
     }

@@ -96,7 +96,7 @@ fn depths_are_limited() {
 }
 
 #[test]
-fn places_of_data_are_listed() {
+fn lists_offsets_of_data() {
     if !ready() {
         return;
     }

@@ -238,7 +238,7 @@ fn words_change_the_mount() {
 }
 
 #[test]
-fn who_may_read_what_is_as_with_squashfuse() {
+fn access_rights_match_squashfuse() {
     if !available(&["squashfuse", "squashfuse_ll", "setpriv"]) {
         return;
     }
@@ -288,7 +288,7 @@ fn an_idle_mount_ends_and_an_open_file_keeps_it() {
 }
 
 #[test]
-fn a_named_pipe_hears_of_success_and_failure() {
+fn notifies_pipe_of_success_and_failure() {
     if !available(&[]) {
         return;
     }

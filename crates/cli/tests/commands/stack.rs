@@ -195,7 +195,7 @@ fn whiteouts_that_are_kept_hide_in_an_overlay_of_the_kernel() {
 }
 
 #[test]
-fn what_is_removed_is_not_in_the_result() {
+fn removes_entries_from_result() {
     let sandbox = sandbox();
     shell(
         &sandbox,
@@ -231,7 +231,7 @@ fn definitions_and_a_dry_run_work_over_layers() {
 }
 
 #[test]
-fn the_output_may_lie_in_a_layer() {
+fn output_may_be_inside_layer() {
     let sandbox = sandbox();
     shell(&sandbox, "mkdir a b && echo 1 > a/x && echo 2 > b/y");
     let expected = pack(&sandbox, &["a", "b"], &["-c", "none", "--mtime", "1"]);
@@ -245,7 +245,7 @@ fn the_output_may_lie_in_a_layer() {
 }
 
 #[test]
-fn the_memory_limit_that_is_named_is_enough() {
+fn named_memory_limit_is_sufficient() {
     if !tools::need(&["zstd", "xz"]) {
         return;
     }
@@ -275,7 +275,7 @@ fn a_tree_that_is_too_large_for_the_memory_is_an_error_that_says_so() {
 }
 
 #[test]
-fn what_fits_no_source_is_refused() {
+fn rejects_options_that_fit_no_source() {
     let sandbox = sandbox();
     sandbox
         .shell("mkdir a b && tar -C a -cf a.tar . && tar -C b -cf b.tar . && echo a > names && echo 'd d 755 0 0' > p");

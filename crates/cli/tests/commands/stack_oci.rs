@@ -114,7 +114,7 @@ fn layers() -> Vec<(Vec<u8>, &'static str)> {
 }
 
 #[test]
-fn a_directory_lies_over_an_image_of_containers() {
+fn directory_overlays_container_image() {
     if !tools::need(&["zstd"]) {
         return;
     }
@@ -344,7 +344,7 @@ fn a_layer_that_may_be_elsewhere_is_packed_if_it_is_there() {
 }
 
 #[test]
-fn what_is_no_image_is_refused() {
+fn rejects_non_images() {
     let sandbox = sandbox();
     shell(
         &sandbox,
@@ -368,7 +368,7 @@ fn what_is_no_image_is_refused() {
 }
 
 #[test]
-fn an_archive_of_docker() {
+fn packs_docker_archive() {
     let sandbox = sandbox();
     sandbox.write("one.tar", tar(&[("a", "1")]));
     sandbox.write("two.tar", tar(&[("b", "2")]));

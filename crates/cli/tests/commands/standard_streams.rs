@@ -71,7 +71,7 @@ fn a_closed_standard_output_is_an_error_of_what_is_written_to_it() {
 }
 
 #[test]
-fn streams_that_are_not_used_may_be_closed() {
+fn unused_streams_may_be_closed() {
     let sandbox = with_containers();
     for (number, arguments) in [
         "pack source OUT.sqfs",
@@ -98,7 +98,7 @@ fn streams_that_are_not_used_may_be_closed() {
 }
 
 #[test]
-fn a_closed_standard_input_is_no_empty_one() {
+fn closed_standard_input_is_not_empty_input() {
     let sandbox = with_containers();
     for arguments in [
         "pack - made.sqfs",
@@ -164,7 +164,7 @@ fn a_reader_that_goes_away_ends_a_command_quietly() {
 }
 
 #[test]
-fn a_comparison_needs_no_reader() {
+fn comparison_works_without_reader() {
     let sandbox = with_containers();
     assert_eq!(unread(&sandbox, "diff i.sqfs many.sqfs"), (1, String::new()));
     assert_eq!(unread(&sandbox, "sqfsdiff -a i.sqfs -b many.sqfs"), (1, String::new()));

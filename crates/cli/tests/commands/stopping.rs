@@ -38,7 +38,7 @@ fn stop(mut child: Child, signal: &str) -> Option<i32> {
 }
 
 #[test]
-fn a_signal_leaves_nothing_and_is_in_the_exit_status() {
+fn signal_cleans_up_and_sets_exit_status() {
     let sandbox = sandbox();
     // The tests themselves may run with hangups ignored.
     let with_hangups = ["env", "--default-signal=HUP"];
@@ -49,7 +49,7 @@ fn a_signal_leaves_nothing_and_is_in_the_exit_status() {
 }
 
 #[test]
-fn a_signal_keeps_the_image_that_was_there() {
+fn signal_keeps_existing_image() {
     let sandbox = sandbox();
     let image = sandbox.write("image", "old");
     stop(waiting_pack(&image, &[]), "TERM");
@@ -65,7 +65,7 @@ fn even_a_kill_leaves_nothing_where_files_can_be_unnamed() {
 }
 
 #[test]
-fn a_hangup_that_is_ignored_stays_ignored() {
+fn ignored_hangup_stays_ignored() {
     let sandbox = sandbox();
     let child = waiting_pack(&sandbox.at("image"), &["nohup"]);
     signal::send("HUP", child.id()).unwrap();
@@ -128,7 +128,7 @@ fn on_terminal(line: &str) -> Option<String> {
 }
 
 #[test]
-fn a_bar_is_shown_on_a_terminal_and_nowhere_else() {
+fn shows_bar_only_on_terminal() {
     if !tools::terminal() {
         return;
     }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_between_codecs_and_within_parameters() {
+    fn parses_commas_between_codecs_and_within_parameters() {
         assert_eq!(shown("lz4,none"), ["lz4", "none"]);
         assert_eq!(shown("xz:level=3,extreme,lz4,gzip:rle,fixed"), ["xz:level=3,extreme", "lz4", "gzip:rle,fixed"]);
         assert_eq!(shown("zstd:level=15"), ["zstd"]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_ranges() {
+    fn parses_numbers_and_ranges() {
         assert_eq!(levels("1,5-8,3,3,-7").unwrap(), [1, 5, 6, 7, 8, 3, -7]);
         assert_eq!(jobs("4,1-2").unwrap(), [1, 2, 4]);
         for wrong in ["", "1,", "x", "3-1", "1-", "1-2-3", "0-99999999"] {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_jobs_double_up_to_the_processors() {
+    fn usual_jobs_double_up_to_processor_count() {
         assert_eq!(usual_jobs(1), [1]);
         assert_eq!(usual_jobs(2), [1, 2]);
         assert_eq!(usual_jobs(6), [1, 2, 4, 6]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_words() {
+    fn parses_sizes_and_words() {
         assert_eq!(block_sizes("128K,1M,131072").unwrap(), [128 << 10, 1 << 20]);
         assert!(["2K", "2M", "100K", "", "128K,"].iter().all(|wrong| block_sizes(wrong).is_err()));
         let all = [Tails::NoFragments, Tails::NoTailPacking, Tails::Fragments];

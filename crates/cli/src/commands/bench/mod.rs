@@ -23,14 +23,14 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::time::Moment;
 use outputs::Outputs;
-use settings::What;
+use settings::BenchKind;
 
 /// Measure packing, unpacking, codecs or storage, and compare with other programs
 #[derive(Debug, clap::Args)]
 pub struct Bench {
     /// What to measure; report merges and shows earlier reports
-    #[arg(value_parser = one_of(What::ALL.map(|what| (what.name(), what))))]
-    what: What,
+    #[arg(value_parser = one_of(BenchKind::ALL.map(|what| (what.name(), what))))]
+    what: BenchKind,
     /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory, a tar,
     /// or any file. storage: a directory. report: files written by --csv
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets of help")]

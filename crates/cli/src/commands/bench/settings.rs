@@ -18,7 +18,7 @@ use crate::ui::io::Io;
 use crate::ui::size::parse_size;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum BenchKind {
     Pack,
     Unpack,
     Codec,
@@ -26,9 +26,10 @@ pub enum What {
     Report,
 }
 
-impl What {
+impl BenchKind {
     /// All benchmarks, in the order of the help.
-    pub const ALL: [What; 5] = [What::Pack, What::Unpack, What::Codec, What::Storage, What::Report];
+    pub const ALL: [BenchKind; 5] =
+        [BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage, BenchKind::Report];
 
     /// Returns the word on the command line.
     pub fn name(self) -> &'static str {
@@ -42,25 +43,25 @@ const FEW_CODECS: &str = "lz4,zstd:level=3,gzip";
 const FEW_WITH_LEVELS: &str = "lz4,zstd,gzip";
 
 /// The options that only some benchmarks have.
-const ONLY: &[(&str, &[What])] = &[
-    ("full", &[What::Pack]),
-    ("codec", &[What::Pack, What::Codec]),
-    ("levels", &[What::Pack, What::Codec]),
-    ("block-size", &[What::Pack, What::Codec]),
-    ("fragments", &[What::Pack]),
-    ("tasks", &[What::Unpack]),
-    ("jobs", &[What::Pack, What::Unpack]),
-    ("runs", &[What::Pack, What::Unpack, What::Codec]),
-    ("warmup", &[What::Pack, What::Unpack, What::Codec]),
-    ("against", &[What::Pack, What::Unpack]),
-    ("work-dir", &[What::Pack, What::Unpack]),
-    ("keep", &[What::Pack, What::Unpack]),
-    ("no-storage", &[What::Pack, What::Unpack]),
-    ("bytes", &[What::Pack, What::Unpack, What::Storage]),
-    ("mem", &[What::Pack, What::Unpack, What::Codec]),
-    ("limit", &[What::Codec]),
-    ("quiet", &[What::Pack, What::Unpack, What::Codec, What::Storage]),
-    ("no-progress", &[What::Pack, What::Unpack, What::Codec, What::Storage]),
+const ONLY: &[(&str, &[BenchKind])] = &[
+    ("full", &[BenchKind::Pack]),
+    ("codec", &[BenchKind::Pack, BenchKind::Codec]),
+    ("levels", &[BenchKind::Pack, BenchKind::Codec]),
+    ("block-size", &[BenchKind::Pack, BenchKind::Codec]),
+    ("fragments", &[BenchKind::Pack]),
+    ("tasks", &[BenchKind::Unpack]),
+    ("jobs", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("runs", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
+    ("warmup", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
+    ("against", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("work-dir", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("keep", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("no-storage", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("bytes", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Storage]),
+    ("mem", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
+    ("limit", &[BenchKind::Codec]),
+    ("quiet", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage]),
+    ("no-progress", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage]),
 ];
 
 /// The default size of a synthetic input in bytes.
@@ -77,20 +78,20 @@ pub fn read(bench: &Bench, invocation: &Invocation, io: &Io) -> Result<Benchmark
     let input = bench.inputs[0].clone();
     let runs = runs(bench, invocation);
     Ok(match what {
-        What::Pack => Benchmark::Pack(pack(bench, io, &input, runs)?),
-        What::Unpack => Benchmark::Unpack(UnpackSettings {
+        BenchKind::Pack => Benchmark::Pack(pack(bench, io, &input, runs)?),
+        BenchKind::Unpack => Benchmark::Unpack(UnpackSettings {
             comparison: comparison(bench, io, runs, UNPACKERS)?,
             image: input,
             tasks: bench.choice.tasks.0.clone(),
         }),
-        What::Codec => Benchmark::Codec(codec(bench, input, runs)?),
-        What::Storage => Benchmark::Storage(StorageSettings { runs, directory: input, bytes: bench.runs.bytes }),
-        What::Report => Benchmark::Merge(bench.inputs.clone()),
+        BenchKind::Codec => Benchmark::Codec(codec(bench, input, runs)?),
+        BenchKind::Storage => Benchmark::Storage(StorageSettings { runs, directory: input, bytes: bench.runs.bytes }),
+        BenchKind::Report => Benchmark::Merge(bench.inputs.clone()),
     })
 }
 
 fn in_full(bench: &Bench) -> bool {
-    bench.choice.full || bench.what != What::Pack
+    bench.choice.full || bench.what != BenchKind::Pack
 }
 
 fn runs(bench: &Bench, invocation: &Invocation) -> Runs {
@@ -160,7 +161,7 @@ fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
 /// Rejects more than one input, except for reports, which are merged.
 fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
     match &bench.inputs[..] {
-        [_, second, ..] if bench.what != What::Report => {
+        [_, second, ..] if bench.what != BenchKind::Report => {
             let second = second.escaped();
             let what = bench.what.name();
             Err(Failure::Usage(format!("unexpected argument '{second}' (bench {what} takes one input)")))
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_synthetic_inputs_are_accepted() {
+    fn rejects_unknown_synthetic_inputs() {
         assert!(matches!(source(Path::new("zeros")).unwrap(), PackSource::Path(path) if path == Path::new("zeros")));
         let name = "synthetic:text".to_owned();
         let text = Synthetic { name, filling: Filling::Text, bytes: SYNTHETIC_BYTES };

@@ -17,7 +17,7 @@ use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 
 /// Print the contents of files in an image or a tar, or the content of a .lrz or .pln file
 #[derive(Debug, clap::Args)]
@@ -86,7 +86,7 @@ impl Command for Cat {
             Archive::Lrz(opened) if paths.is_empty() => {
                 let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
                 request.resources = options.apply(self.machine.lrz_resources(&io.host));
-                watched(io, false, |observer| lrz_unpack(request, observer))?;
+                with_observer(io, false, |observer| lrz_unpack(request, observer))?;
             }
             _ => {
                 let warnings = tar_cat(&mut archive, &paths, &resources, &mut io.stdout, STDOUT)?;

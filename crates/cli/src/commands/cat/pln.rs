@@ -10,7 +10,7 @@ use super::Cat;
 use crate::args::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::size::parse_size;
 
 pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub fn run(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result
     request.identities = cat.keys.identities(io)?;
     request.span = cat.range.unwrap_or(Span::ALL);
     request.resources = resources;
-    watched(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
+    with_observer(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
     Ok(())
 }
 

@@ -10,14 +10,14 @@ use packline_pln::{Unpacked, WriteOptions, Written};
 use super::report;
 use super::settings::Settings;
 use crate::commands::streams::{self, Mode, StreamFile};
+use crate::ui::command_input::CommandInput;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 
 /// Compresses, decompresses or tests one file.
-pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
-    if let Place::File(path) = place
+pub fn run(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
+    if let CommandInput::File(path) = place
         && path.is_dir()
     {
         let expected = "a file; --recursive processes the files in it, and 'packline pack' packs it into an image";
@@ -29,7 +29,7 @@ pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failur
     }
 }
 
-fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut Io) -> Result<(), Failure> {
+fn compress(settings: &Settings, options: &WriteOptions, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
     let open = |file: &StreamFile<'_>, io: &mut Io| {
         let target = settings.style.target(file, io)?;
         let mut request = CompressRequest::new(file.place.source(file.output, io)?, target, options.clone());
@@ -50,7 +50,7 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &Place, io: &mut
     streams::run(&settings.style, place, io, open, packline::requests::pln_compress, report)
 }
 
-fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+fn decompress(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
     let tests = settings.style.mode == Mode::Test;
     let open = |file: &StreamFile<'_>, io: &mut Io| {
         let target = if tests {

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::settings::Settings;
 use crate::args::wrong;
 use crate::commands::info;
+use crate::ui::command_input::CommandInput;
 use crate::ui::escape::{Escape, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 use crate::ui::size::{count, percent, show_bytes};
 
 /// The message of a build without encryption; other builds ask for a key first.
@@ -23,8 +23,8 @@ const NO_KEY: &str = "an encrypted file, and no key for it";
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] if a file could not be read.
-pub fn run(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
-    if places.contains(&Place::Stdin) {
+pub fn run(settings: &Settings, places: &[CommandInput], io: &mut Io) -> Result<(), Failure> {
+    if places.contains(&CommandInput::Stdin) {
         return Err(wrong("list", "cannot read a stream, because the tables are at its end (expected files)"));
     }
     if !settings.json {

@@ -20,9 +20,9 @@ use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
 use crate::commands::streams::Mode;
 use crate::host::files_below::files_below;
+use crate::ui::command_input::CommandInput;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 use crate::ui::size::count;
 use settings::Settings;
 
@@ -259,7 +259,7 @@ impl Shared {
 
 impl Shared {
     /// Returns the files, with `--recursive` also those in directories, and whether all directories could be read.
-    fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<Place>, bool) {
+    fn places(&self, settings: &Settings, io: &mut Io) -> (Vec<CommandInput>, bool) {
         let mut places = Vec::new();
         let mut skipped = 0;
         let mut all_read = true;
@@ -268,13 +268,13 @@ impl Shared {
         for name in &self.files {
             let path = PathBuf::from(name);
             if name == "-" {
-                places.push(Place::Stdin);
+                places.push(CommandInput::Stdin);
             } else if self.recursive && path.is_dir() {
                 for found in files_below(&path) {
                     match found {
                         // --force replaces outputs, but does not compress the files of an earlier run again.
                         Ok(file) if style.has_suffix(&file) == compresses => skipped += 1,
-                        Ok(file) => places.push(Place::File(file)),
+                        Ok(file) => places.push(CommandInput::File(file)),
                         Err(unreadable) => {
                             io.eprintln(&format!("packline: {unreadable}"));
                             all_read = false;
@@ -282,11 +282,11 @@ impl Shared {
                     }
                 }
             } else {
-                places.push(Place::File(path));
+                places.push(CommandInput::File(path));
             }
         }
         if self.files.is_empty() {
-            places.push(Place::Stdin);
+            places.push(CommandInput::Stdin);
         }
         if compresses && !settings.quiet && skipped > 0 {
             let files = count(skipped, "file");
@@ -297,7 +297,7 @@ impl Shared {
 }
 
 /// Processes the files one after the other. If one fails, its error is printed and the others are processed.
-fn each(settings: &Settings, places: &[Place], io: &mut Io) -> Result<(), Failure> {
+fn each(settings: &Settings, places: &[CommandInput], io: &mut Io) -> Result<(), Failure> {
     let mut failed = false;
     for place in places {
         match file::run(settings, place, io) {

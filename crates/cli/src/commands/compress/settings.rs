@@ -17,10 +17,10 @@ use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
 use crate::commands::streams::{Mode, Style};
 use crate::host::Host;
+use crate::ui::command_input::CommandInput;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 
 pub struct Settings {
     pub style: Style,
@@ -111,9 +111,9 @@ impl Settings {
     }
 
     /// Checks that the options allow these files.
-    pub fn check(&self, places: &[Place]) -> Result<(), Failure> {
+    pub fn check(&self, places: &[CommandInput]) -> Result<(), Failure> {
         let style = &self.style;
-        let goes_to_stdout = |place: &&Place| style.mode.writes() && matches!(style.output_of(place), Ok(None));
+        let goes_to_stdout = |place: &&CommandInput| style.mode.writes() && matches!(style.output_of(place), Ok(None));
         let to_stdout = places.iter().filter(goes_to_stdout).count();
         let stdout = to_stdout > 0;
         if let Some(output) = style.output.as_ref().filter(|_| places.len() > 1 && !self.stdout) {
@@ -135,7 +135,7 @@ impl Settings {
             };
             return Err(wrong("output", what));
         }
-        if places.iter().filter(|place| **place == Place::Stdin).count() > 1 {
+        if places.iter().filter(|place| **place == CommandInput::Stdin).count() > 1 {
             return Err(Failure::usage("standard input can be read only once (expected one -)"));
         }
         if to_stdout > 1 && style.mode == Mode::Compress {
@@ -143,7 +143,7 @@ impl Settings {
             let expected = "one file, or no --stdout, or a tar: tar -c FILE... | packline compress";
             return Err(wrong("stdout", format!("{what} (expected {expected})")));
         }
-        if style.remove && (stdout || places.contains(&Place::Stdin)) {
+        if style.remove && (stdout || places.contains(&CommandInput::Stdin)) {
             return Err(wrong("rm", "works only if the inputs and the outputs are files"));
         }
         if self.json && stdout {
@@ -187,7 +187,7 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
 fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), Failure> {
     let given = |longs: &[&'static str]| longs.iter().copied().find(|long| invocation.has(long));
     if mode == Mode::Describe {
-        return match invocation.given_beside(&[&OF_LIST[..], &OPENING].concat()) {
+        return match invocation.explicit_except(&[&OF_LIST[..], &OPENING].concat()) {
             Some(long) => Err(wrong(long, "has no effect with --list, which reads tables only")),
             None => Ok(()),
         };

@@ -12,11 +12,11 @@ use packline_delta::DeltaOptions;
 use crate::args::value::{number, text_or_help};
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
-use crate::commands::pack::options::{codec_help_asked, codecs};
+use crate::commands::pack::options::{codec_help_request, codecs};
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::target;
 
 /// Write a delta that 'packline patch' uses to rebuild NEW from OLD
@@ -36,7 +36,7 @@ pub struct Delta {
     level: u32,
     /// Name the codec that compressed NEW's blocks if NEW is an image: NAME[:key=value,...]. If repeated, the codecs are tried in order
     /// [default: those that the image's options allow]
-    #[arg(short, long, value_parser = text_or_help(codec_help_asked).words(codecs))]
+    #[arg(short, long, value_parser = text_or_help(codec_help_request).words(codecs))]
     codec: Vec<String>,
     #[command(flatten)]
     shared: Shared,
@@ -101,7 +101,7 @@ impl Command for Delta {
         request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();
-        let made = watched(io, bar, |observer| packline::requests::delta(request, observer))?;
+        let made = with_observer(io, bar, |observer| packline::requests::delta(request, observer))?;
         let (object, text) = report::made(&made, [&self.old, &self.new, &self.delta]);
         self.shared.work.report((object, text), made.head.new.size, &options, invocation, io);
         Ok(())
@@ -135,7 +135,7 @@ impl Command for Patch {
         request.resources = options.apply(self.shared.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();
-        let patched = watched(io, bar, |observer| packline::requests::patch(request, observer))?;
+        let patched = with_observer(io, bar, |observer| packline::requests::patch(request, observer))?;
         let (object, text) = report::patched(&patched, [&self.old, &self.delta, &self.new]);
         self.shared.work.report((object, text), patched.head.new.size, &options, invocation, io);
         Ok(())

@@ -59,7 +59,7 @@ impl Command for Info {
                 return delta::run(file, self.json, io);
             }
             if recovery::is_recovery(file) {
-                if let Some(long) = invocation.given_beside(&["json"]) {
+                if let Some(long) = invocation.explicit_except(&["json"]) {
                     return Err(wrong(long, "has no effect on recovery data"));
                 }
                 return recovery::run(file, self.json, io);
@@ -90,7 +90,7 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
         ContentKind::Pln => honoured.extend(OPENING),
         _ => {}
     }
-    match invocation.given_beside(&honoured) {
+    match invocation.explicit_except(&honoured) {
         Some(long) => Err(wrong(long, format!("has no effect on {container}"))),
         None => Ok(()),
     }

@@ -18,7 +18,7 @@ pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<
         Input::Opened(file) if file.is_regular() => packline::requests::recovery_behind(file)?,
         _ => None,
     };
-    let identities = keys.given(io)?;
+    let identities = keys.explicit_identities(io)?;
     let read = packline::requests::pln_info(input, identities.as_deref(), &io.host.resources());
     let PlnInfo { info, encryption, .. } = read.map_err(|error| match Failure::from(error) {
         Failure::Failed(what) if recovery.is_some() => {

@@ -139,24 +139,24 @@ fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut 
     for entry in ImageEntries::new(image, selection) {
         match entry {
             Ok(visit) => printed = io.stdout.write_all(&line(image, &visit, form)?).map_err(Failure::printing),
-            Err(fault) => sound = complain(io, &fault.to_string()),
+            Err(fault) => sound = report_fault(io, &fault.to_string()),
         }
         if printed.is_err() {
             return ended(printed, sound);
         }
     }
-    sound &= all_found(selection, &image.display_path, io);
+    sound &= all_patterns_matched(selection, &image.display_path, io);
     ended(io.stdout.flush().map_err(Failure::printing), sound)
 }
 
 /// Reports patterns that matched nothing, and returns whether there are none.
-pub(crate) fn all_found(selection: &Selection, place: &Path, io: &mut Io) -> bool {
+pub(crate) fn all_patterns_matched(selection: &Selection, place: &Path, io: &mut Io) -> bool {
     let place = place.escaped();
     if let Some(warning) = selection.unmatched_exclude(&place) {
         io.warn(&warning);
     }
     let unmatched = selection.unmatched(&place);
-    unmatched.is_none_or(|error| complain(io, &error.to_string()))
+    unmatched.is_none_or(|error| report_fault(io, &error.to_string()))
 }
 
 /// Returns how a listing ends. A reader that is gone does not make a damaged image intact.
@@ -168,8 +168,8 @@ pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Fai
 }
 
 /// Prints a fault; the remaining entries are still listed.
-fn complain(io: &mut Io, what: &str) -> bool {
-    io.complain(what);
+fn report_fault(io: &mut Io, what: &str) -> bool {
+    io.print_message(what);
     false
 }
 

@@ -10,7 +10,7 @@ use packline_squashfs::read::NodeType;
 use packline_tree::{Entry, Kind};
 use serde_json::{Map, Value, json};
 
-use super::{Columns, Form, all_found, ended, xattr};
+use super::{Columns, Form, all_patterns_matched, ended, xattr};
 use crate::ui::escape::{escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -38,7 +38,7 @@ pub fn run(archive: &mut Archive, form: &Form, selection: &Selection, io: &mut I
     });
     let printed = printed.and_then(|()| io.stdout.flush().map_err(Failure::printing));
     read?.iter().for_each(|warning| io.warn(warning));
-    let sound = printed.is_err() || all_found(selection, &path, io);
+    let sound = printed.is_err() || all_patterns_matched(selection, &path, io);
     ended(printed, sound)
 }
 

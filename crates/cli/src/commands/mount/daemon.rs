@@ -22,7 +22,7 @@ pub fn start(called: &str, arguments: &[&[OsString]], io: &mut Io) -> Result<(),
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
     let mut child = command.spawn().map_err(failed)?;
-    if is_ready(&mut child) { Ok(()) } else { Err(complaint(&mut child, io)) }
+    if is_ready(&mut child) { Ok(()) } else { Err(startup_failure(&mut child, io)) }
 }
 
 fn is_ready(child: &mut Child) -> bool {
@@ -31,7 +31,7 @@ fn is_ready(child: &mut Child) -> bool {
     BufReader::new(stdout.take(READY.len() as u64)).read_line(&mut line).is_ok() && line == READY
 }
 
-fn complaint(child: &mut Child, io: &mut Io) -> Failure {
+fn startup_failure(child: &mut Child, io: &mut Io) -> Failure {
     let mut messages = Vec::new();
     if let Some(stderr) = child.stderr.take() {
         // Messages that cannot be read cannot be shown.

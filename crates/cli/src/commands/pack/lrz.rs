@@ -41,7 +41,7 @@ const NO_ORDER: &str =
 
 /// Rejects options without effect on a .lrz file. `json_and_stream` is whether both would go to standard output.
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
-    if let Some(long) = invocation.given_beside(&[HONOURED, &NAMES].concat()) {
+    if let Some(long) = invocation.explicit_except(&[HONOURED, &NAMES].concat()) {
         let why = match long {
             "cache" | "cache-size" | "no-cache" => NO_CACHE,
             "order" => NO_ORDER,

@@ -1,8 +1,6 @@
 //! `packline pack` packs directories, tars, images or standard input into an image.
 
 mod attributes;
-mod base;
-mod dry_run;
 mod lrz;
 mod manifest;
 pub(super) mod options;
@@ -27,13 +25,13 @@ use crate::args::{Command, Invocation, patterns, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
+use crate::ui::report;
 use crate::ui::target;
 use attributes::Attributes;
-use base::BaseOptions;
 use manifest::{Definitions, Manifest};
-use options::{Compression, Entries, Layout, Time, seconds_expected};
+use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected};
 use order::OrderOptions;
-use sources::{Layers, Opener};
+use sources::{Layers, SourceOpener};
 
 /// Pack directories, tars, images or standard input into an image
 #[derive(Debug, clap::Args)]
@@ -211,7 +209,13 @@ impl Command for Pack {
         request.resources = options.apply(request.resources);
         let errors = if self.output.dry_run {
             let run = run_dry(request, style, io)?;
-            options.report((json, quiet), dry_run::as_json(&run), dry_run::as_text(&run), run.content_bytes, io);
+            options.report(
+                (json, quiet),
+                report::dry_run_json(&run),
+                report::dry_run_text(&run),
+                run.content_bytes,
+                io,
+            );
             run.errors
         } else {
             match run_pack(request, style, io)? {
@@ -355,7 +359,7 @@ impl Pack {
         if let (true, Some(long)) = (sources.iter().any(takes_stdin), self.entries.stdin_option().or(of_manifest)) {
             return Err(wrong(long, "standard input is the source already (expected the name of a file)"));
         }
-        let opener = Opener {
+        let opener = SourceOpener {
             layers: &self.layers,
             layout: &self.layout,
             entries: &self.entries,

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Changes, NewRoot};
+use packline::requests::{BaseBlocks, BaseImage, Changes, ImagePlace, NewRoot};
 use packline_archives::tar::TarOptions;
 use packline_squashfs::{BlockSize, CODECS, Fragments, Options, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, ReadErrors, Symlinks};
@@ -21,7 +21,7 @@ use crate::ui::size::parse_size;
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
     /// Compress with this codec: NAME[:key=value,...]; NAME:help lists the parameters
-    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_asked).words(codecs))]
+    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_request).words(codecs))]
     pub codec: String,
     /// Set the block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
@@ -125,12 +125,36 @@ pub struct Entries {
     mtime: Option<i64>,
 }
 
+/// `--base` and `--base-any`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Cache")]
+pub struct BaseOptions {
+    /// Copy compressed blocks from this earlier image where the content is the same. The output has the same bytes. May be repeated
+    #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
+    base: Vec<PathBuf>,
+    /// Also copy blocks that other programs, versions or levels compressed; the output may then have other bytes
+    #[arg(long, requires = "base")]
+    base_any: bool,
+}
+
+impl BaseOptions {
+    pub fn images(&self) -> Vec<BaseImage> {
+        let blocks = if self.base_any { BaseBlocks::Any } else { BaseBlocks::Exact };
+        let image = |path: &PathBuf| {
+            let mut image = BaseImage::new(ImagePlace::new(path));
+            image.blocks = blocks;
+            image
+        };
+        self.base.iter().map(image).collect()
+    }
+}
+
 pub fn codecs() -> Vec<String> {
     CODECS.iter().map(ToString::to_string).collect()
 }
 
 /// Returns the answer to `--codec help` and `--codec CODEC:help`.
-pub fn codec_help_asked(codec: &str) -> Option<Result<String, String>> {
+pub fn codec_help_request(codec: &str) -> Option<Result<String, String>> {
     if codec == "help" {
         return Some(Ok(codecs_help(CODECS.iter().copied())));
     }

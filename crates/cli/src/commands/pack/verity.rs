@@ -6,7 +6,7 @@ use packline::requests::{VerityOptions, VerityPlace};
 use packline_verity::{Salt, Uuid};
 
 use crate::args::value::{one_of, text};
-use crate::args::verity::Given;
+use crate::args::verity::TreeOptions;
 use crate::ui::failure::Failure;
 
 /// `--verity` and its further options.
@@ -41,13 +41,13 @@ impl PackVerity {
     /// Returns the options of the tree, if there is to be one.
     pub fn options(&self) -> Result<Option<VerityOptions>, Failure> {
         let Some(place) = self.verity else { return Ok(None) };
-        let given = Given {
+        let tree = TreeOptions {
             place,
             salt: self.verity_salt.as_ref(),
             uuid: self.verity_uuid,
             key: self.verity_key.as_deref(),
             certificate: self.verity_cert.as_deref(),
         };
-        given.options().map(Some)
+        tree.options().map(Some)
     }
 }

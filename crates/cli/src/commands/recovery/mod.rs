@@ -19,7 +19,7 @@ use crate::host::files_below::files_below;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::size::count;
 use crate::ui::target;
 
@@ -185,7 +185,7 @@ impl Protect {
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
-        let made = watched(io, bar, |observer| packline::requests::protect(request, observer))?;
+        let made = with_observer(io, bar, |observer| packline::requests::protect(request, observer))?;
         let (object, text) = report::made(&made, file, output);
         self.work.print((object, text), made.shape.length(), options, io);
         Ok(Done::Written)
@@ -200,7 +200,7 @@ impl Protect {
         let bar = self.work.reporting.bar();
         let file = OpenedFile::open(file).ok()?;
         // Writing the recovery data reports other files and errors.
-        watched(io, bar, |observer| packline::requests::examine(&file, Some(output), &resources, observer)).ok()
+        with_observer(io, bar, |observer| packline::requests::examine(&file, Some(output), &resources, observer)).ok()
     }
 }
 
@@ -243,7 +243,7 @@ impl Command for Repair {
         request.resources = options.apply(self.work.machine.resources(&io.host));
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
-        let found = match watched(io, bar, |observer| packline::requests::repair(request, observer)) {
+        let found = match with_observer(io, bar, |observer| packline::requests::repair(request, observer)) {
             Err(error @ packline::Error::ChangedLater { .. }) => {
                 let way_out = recovery.map(|recovery| report::way_out(&self.file, &recovery)).unwrap_or_default();
                 return Err(Failure::failed(format!("{error}. {way_out}")));

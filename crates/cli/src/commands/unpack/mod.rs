@@ -22,7 +22,7 @@ use crate::args::{Command, Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::password::password_of;
 use crate::ui::target::target;
 
@@ -100,8 +100,8 @@ struct Attributes {
 #[command(next_help_heading = "Output")]
 struct Output {
     /// Choose what to write, instead of deriving it from DEST's name
-    #[arg(long, value_name = "WHAT", value_parser = one_of([("directory", To::Directory), ("tar", To::Tar)]))]
-    to: Option<To>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of([("directory", TargetKind::Directory), ("tar", TargetKind::Tar)]))]
+    to: Option<TargetKind>,
     /// Compress a tar with this codec, instead of deriving it from DEST's name: none, or gzip, xz, zstd or bzip2, each with an optional
     /// :level=N
     #[arg(short, long, value_name = "CODEC")]
@@ -115,7 +115,7 @@ struct Output {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum To {
+enum TargetKind {
     Directory,
     Tar,
 }
@@ -187,11 +187,11 @@ impl Command for Unpack {
             false => Destination::Directory(destination),
         };
         let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
-        let unpacked = watched(io, self.reporting.bar(), |observer| {
+        let unpacked = with_observer(io, self.reporting.bar(), |observer| {
             packline::requests::unpack(&place, request, to, password.as_deref(), observer)
         });
         let peak = (io.host.peak_memory)();
-        let (object, text, bytes, failed) = report::of(&unpacked.map_err(explain)?, peak);
+        let (object, text, bytes, failed) = report::summary(&unpacked.map_err(explain)?, peak);
         options.report((json, quiet), object, text, bytes, io);
         options.write_trace_or_warn(invocation, io);
         if failed { Err(Failure::AlreadyReported(3)) } else { Ok(()) }
@@ -212,7 +212,7 @@ impl Unpack {
             return Ok(dest.clone());
         }
         let name = Path::new(self.place.image.file_name().unwrap_or_default());
-        let name = without_ending(name).filter(|_| self.output.to != Some(To::Tar));
+        let name = without_ending(name).filter(|_| self.output.to != Some(TargetKind::Tar));
         let dest = name.ok_or_else(|| Failure::usage("missing argument: DEST"))?;
         match dest.symlink_metadata() {
             Ok(_) => {
@@ -225,7 +225,7 @@ impl Unpack {
     /// Returns whether the destination is a tar: by `--to`, or otherwise by its name, unless it is or must be a directory.
     fn to_tar(&self, destination: &Path) -> Result<bool, Failure> {
         match self.output.to {
-            Some(to) => Ok(to == To::Tar),
+            Some(to) => Ok(to == TargetKind::Tar),
             None if self.dest.is_none() => Ok(false),
             None => tar::is_name_of_tar(destination),
         }
@@ -245,7 +245,7 @@ impl Unpack {
     /// Rejects options without effect on a .lrz file.
     fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
-        if let Some(long) = invocation.given_beside(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
+        if let Some(long) = invocation.explicit_except(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
             return Err(wrong(long, "is not supported for .lrz files"));
         }
         if !self.patterns.is_empty() {

@@ -9,7 +9,7 @@ use crate::ui::size::{count, show_bytes};
 
 /// Returns the summary as JSON and as text, the bytes of content, and whether entries failed (they are already reported). `peak` is the
 /// peak memory in bytes.
-pub fn of(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bool) {
+pub fn summary(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u64, bool) {
     match summary {
         UnpackSummary::Directory(summary) => {
             let object = directory_object(summary, peak);

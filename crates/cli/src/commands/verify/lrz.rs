@@ -13,7 +13,7 @@ use crate::args::run_options::RunOptions;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::size::show_bytes;
 
 /// Verifies the file. Reading ends at the first fault, because nothing after it can be interpreted.
@@ -27,7 +27,7 @@ pub fn run(verify: &Verify, opened: &OpenedLrz, options: &RunOptions, io: &mut I
     let mut request = LrzUnpackRequest::new(opened, None);
     request.md5 = true;
     request.resources = resources;
-    match watched(io, !verify.quiet && !json, |observer| packline::requests::lrz_unpack(request, observer)) {
+    match with_observer(io, !verify.quiet && !json, |observer| packline::requests::lrz_unpack(request, observer)) {
         Ok(unpacked) => {
             let totals = (totals_object(&unpacked), totals_text(path, &unpacked), unpacked.plain);
             verify.report(path, totals, options, io)

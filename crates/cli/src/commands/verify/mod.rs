@@ -144,7 +144,7 @@ impl Verify {
         if matches!(archive, Archive::Pln(_)) {
             honoured.extend(OPENING);
         }
-        if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.given_beside(&honoured)) {
+        if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.explicit_except(&honoured)) {
             return Err(wrong(long, format!("has no effect on {container}")));
         }
         refuse_keys(&archive, invocation)?;

@@ -44,7 +44,7 @@ impl VerityArgs {
     /// [`Failure::Usage`] for options without effect, for several images, and for standard input.
     pub fn check(&self, images: &[PathBuf], invocation: &Invocation) -> Result<Option<VerityCheck>, Failure> {
         let Some(root_hash) = self.roothash else { return Ok(None) };
-        if let Some(long) = invocation.given_beside(&[&HONOURED[..], &run_options::NAMES].concat()) {
+        if let Some(long) = invocation.explicit_except(&[&HONOURED[..], &run_options::NAMES].concat()) {
             return Err(wrong(long, "has no effect with --roothash"));
         }
         let [image] = images else {

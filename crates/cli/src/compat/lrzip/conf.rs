@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_is_known() {
+    fn reads_every_parameter() {
         let text = "# a comment\n\nWINDOW = 20\ncompressionlevel=3\nUNLIMITED = NO\nCOMPRESSIONMETHOD = Zpaq\nLZOTEST = NO\n\
                     HASHCHECK = YES\nSHOWHASH = yes\nOUTPUTDIRECTORY = here\nVERBOSITY = max\nSHOWPROGRESS = no\nNICE = -5\n\
                     KEEPBROKEN = YES\nDELETEFILES = YES\nREPLACEFILE = YES\nTMPDIR = /tmp\nENCRYPT = NO\n";
@@ -167,14 +167,14 @@ mod tests {
     }
 
     #[test]
-    fn files_are_lost_only_by_the_exact_words() {
+    fn deletes_files_only_for_exact_values() {
         for line in ["deletefiles = YES", "DELETEFILES = yes", "replacefile = YES", "REPLACEFILE = Yes"] {
             assert_eq!(parse(line).unwrap(), Conf::default(), "{line}");
         }
     }
 
     #[test]
-    fn nonsense_is_refused_with_its_line() {
+    fn rejects_invalid_lines_by_number() {
         for line in ["WINDOW", "WINDOW = 0", "NICE = 20", "COMPRESSIONMETHOD = zip", "COLOUR = red", "UNLIMITED = 1"] {
             let Err(Failure::Failed(reason)) = parse(&format!("\n{line}")) else { panic!("{line}") };
             let message = reason.to_string();

@@ -11,15 +11,15 @@ use super::settings::Settings;
 use crate::commands::info::lrz as info;
 use crate::commands::streams::{self, Mode, StreamFile};
 use crate::host::streams::STDIN;
+use crate::ui::command_input::CommandInput;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
 use crate::ui::password::{self, Secret, wants_password};
-use crate::ui::place::Place;
 use crate::ui::size::show_bytes;
 
 /// Processes one input.
-pub fn run(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+pub fn run(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
     match settings.style.mode {
         Mode::Compress => compress(settings, place, io),
         Mode::Decompress | Mode::Test => decompress(settings, place, io),
@@ -51,13 +51,13 @@ fn target(settings: &Settings, file: &StreamFile<'_>, io: &mut Io) -> Result<Out
 
 // Compressing.
 
-fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+fn compress(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
     let open = |file: &StreamFile<'_>, io: &mut Io| {
         let password = password_to_write(settings, place, io)?;
         let options = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
         let target = target(settings, file, io)?;
         let mut request = CompressRequest::new(place.source(file.output, io)?, target, options);
-        request.verify = settings.style.remove && *place != Place::Stdin && file.output.is_some();
+        request.verify = settings.style.remove && *place != CommandInput::Stdin && file.output.is_some();
         request.resources = settings.resources.clone();
         request.temporaries = io.temporaries.clone();
         Ok(request)
@@ -70,11 +70,11 @@ fn compress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failu
 }
 
 /// Returns the password for a new file; the terminal is asked twice.
-fn password_to_write(settings: &Settings, place: &Place, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
+fn password_to_write(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<Option<Vec<u8>>, Failure> {
     match &settings.secret {
         Secret::None => Ok(None),
-        Secret::Given(password) => Ok(Some(password.clone())),
-        Secret::Ask if *place == Place::Stdin => Err(no_way_to_ask()),
+        Secret::Known(password) => Ok(Some(password.clone())),
+        Secret::Ask if *place == CommandInput::Stdin => Err(no_way_to_ask()),
         Secret::Ask => password::ask(io, true).map(Some),
     }
 }
@@ -83,7 +83,7 @@ fn no_way_to_ask() -> Failure {
     Failure::failed("standard input cannot provide both the content and a password (expected --encrypt=PASSWORD)")
 }
 
-fn compressed(settings: &Settings, place: &Place, written: &Written) -> String {
+fn compressed(settings: &Settings, place: &CommandInput, written: &Written) -> String {
     let ratio = written.plain as f64 / written.stored.max(1) as f64;
     let mut text = format!("{} - Compression Ratio: {ratio:.3}.", place.display_path().escaped());
     if settings.verbosity > 0 {
@@ -127,7 +127,7 @@ struct Unpacking {
     temporaries: Temporaries,
 }
 
-fn decompress(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
+fn decompress(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
     let open = |file: &StreamFile<'_>, io: &mut Io| {
         let opened = open(settings, place, file.output, io)?;
         let writes = settings.style.mode.writes();
@@ -169,20 +169,20 @@ fn decompressed(settings: &Settings, unpacked: &Unpacked) -> String {
 }
 
 /// Opens a file. The password of an encrypted file is given or asked for.
-fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) -> Result<OpenedLrz, Failure> {
+fn open(settings: &Settings, place: &CommandInput, output: Option<&Path>, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match &settings.secret {
-        Secret::Given(password) => Some(password.as_slice()),
+        Secret::Known(password) => Some(password.as_slice()),
         _ => None,
     };
     let path = match place {
-        Place::Stdin => {
+        CommandInput::Stdin => {
             let mut stream = take_stdin(output, io)?;
             let opened = packline::requests::lrz_open_stream(STDIN, &mut stream, given, &settings.resources);
             return opened.map_err(|error| {
                 if wants_password(&error) && given.is_none() { no_way_to_ask() } else { error.into() }
             });
         }
-        Place::File(path) => path,
+        CommandInput::File(path) => path,
     };
     match settings.style.mode {
         Mode::Describe if given.is_none() => info::without_password(path),
@@ -194,7 +194,7 @@ fn open(settings: &Settings, place: &Place, output: Option<&Path>, io: &mut Io) 
 /// Opens a file. The password of an encrypted file is given or asked for.
 pub fn open_asking(path: &Path, secret: &Secret, io: &mut Io) -> Result<OpenedLrz, Failure> {
     let given = match secret {
-        Secret::Given(password) => Some(password.as_slice()),
+        Secret::Known(password) => Some(password.as_slice()),
         _ => None,
     };
     match packline::requests::lrz_open(path, given) {

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::args::{Command, Compat, Invocation, wrong};
 use crate::commands::streams::{Mode, Style};
 use crate::host::files_below::files_below;
+use crate::ui::command_input::CommandInput;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::place::Place;
 use conf::Conf;
 use file::open_asking;
 use options::Options;
@@ -135,10 +135,11 @@ impl FileOptions {
             settings.silent = true;
         }
         settings.check_files(files.len())?;
-        let place = |path: PathBuf| if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path) };
-        let mut places: Vec<Place> = files.into_iter().map(place).collect();
+        let place =
+            |path: PathBuf| if path.as_os_str() == "-" { CommandInput::Stdin } else { CommandInput::File(path) };
+        let mut places: Vec<CommandInput> = files.into_iter().map(place).collect();
         if places.is_empty() {
-            places.push(Place::Stdin);
+            places.push(CommandInput::Stdin);
         }
         settings.style.refuse_inputs(&places)?;
         places.iter().try_for_each(|place| one(&settings, place, io))
@@ -170,8 +171,8 @@ impl FileOptions {
     }
 }
 
-fn one(settings: &Settings, place: &Place, io: &mut Io) -> Result<(), Failure> {
-    let Place::File(path) = place else { return file::run(settings, place, io) };
+fn one(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {
+    let CommandInput::File(path) = place else { return file::run(settings, place, io) };
     let about = std::fs::metadata(path).map_err(|cause| cannot_open(path, &cause))?;
     if !about.is_dir() {
         return file::run(settings, place, io);
@@ -191,7 +192,7 @@ fn below(settings: &Settings, top: &Path, io: &mut Io) -> Result<(), Failure> {
     for found in files_below(top) {
         let path = found.map_err(|unreadable| cannot_open(&unreadable.directory, &unreadable.cause))?;
         if settings.style.mode == Mode::Compress || settings.style.has_suffix(&path) {
-            file::run(settings, &Place::File(path), io)?;
+            file::run(settings, &CommandInput::File(path), io)?;
         }
     }
     Ok(())

@@ -104,7 +104,7 @@ fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
         None if conf.encrypt => Ok(Secret::Ask),
         None => Ok(Secret::None),
         Some(b"") => Ok(Secret::Ask),
-        Some(password) => check(password).map(|()| Secret::Given(password.to_vec())),
+        Some(password) => check(password).map(|()| Secret::Known(password.to_vec())),
     }
 }
 

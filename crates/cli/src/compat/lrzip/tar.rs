@@ -19,7 +19,7 @@ use crate::commands::streams::Mode;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 use crate::ui::password::{self, Secret};
 use crate::ui::size::show_bytes;
 
@@ -92,7 +92,7 @@ fn run(path: &Path, options: Options, mode: Mode, io: &mut Io) -> Result<(), Fai
 fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let password = match &settings.secret {
         Secret::None => None,
-        Secret::Given(password) => Some(password.clone()),
+        Secret::Known(password) => Some(password.clone()),
         Secret::Ask => Some(password::ask(io, true)?),
     };
     let write = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
@@ -111,7 +111,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let mut request = PackRequest::new(source, target, lrz);
     request.resources = settings.resources.clone();
     request.temporaries = io.temporaries.clone();
-    let done = watched(io, settings.style.bar, |observer| packline::requests::pack(request, observer))?;
+    let done = with_observer(io, settings.style.bar, |observer| packline::requests::pack(request, observer))?;
     if let (PackSummary::Lrz(written), false) = (done, settings.silent) {
         io.eprint_lines(&packed(settings, &output, &written));
     }
@@ -168,7 +168,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     request.restore = RestoreAttributes { owners: root, destination: false, ..RestoreAttributes::ALL };
     request.resources = settings.resources.clone();
     request.temporaries = io.temporaries.clone();
-    let counts = watched(io, settings.style.bar, |observer| lrz_unpack_tree(&opened, request, into, observer))?;
+    let counts = with_observer(io, settings.style.bar, |observer| lrz_unpack_tree(&opened, request, into, observer))?;
     if !settings.silent {
         io.eprintln(&format!("{} entries, {} of content", counts.entries, show_bytes(counts.content_bytes)));
     }

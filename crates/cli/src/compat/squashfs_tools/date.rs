@@ -1,6 +1,6 @@
 //! Parses times of options: seconds since 1970, or any text that date(1) reads.
 
-use crate::host::date;
+use crate::host::commands::parse_date;
 
 /// Returns a time in seconds since 1970.
 ///
@@ -8,7 +8,7 @@ use crate::host::date;
 /// date(1) cannot read the text, or the time does not fit into 32 bits.
 pub fn seconds(text: &str) -> Result<u32, String> {
     text.parse().or_else(|_| {
-        date::seconds(text).ok_or_else(|| {
+        parse_date(text).ok_or_else(|| {
             format!("'{text}' is not a time (expected seconds since 1970, 0 to 2^32-1, or what date(1) reads)")
         })
     })
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_dates_are_times() {
+    fn parses_numbers_and_dates() {
         assert_eq!(seconds("1000000000"), Ok(1_000_000_000));
         assert_eq!(seconds("2001-09-09 01:46:40 UTC"), Ok(1_000_000_000));
         for wrong in ["-1", "4294967296", "no such day", "1960-01-01"] {

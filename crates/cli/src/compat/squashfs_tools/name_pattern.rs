@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_language_has_its_rules() {
+    fn matches_by_rules_of_each_language() {
         let matches = |pattern: &str, language, name: &str| {
             NamePattern::new(pattern.as_bytes(), language).unwrap().matches(name.as_bytes())
         };

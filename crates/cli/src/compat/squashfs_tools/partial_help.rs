@@ -20,7 +20,7 @@ const MISCELLANEOUS: &str = "Options";
 ///
 /// # Errors
 /// [`Failure::Usage`] for an expression that is malformed or matches nothing, and for an unknown compressor.
-pub fn asked(entry: &Entry, arguments: &[OsString], host: &Host) -> Result<Option<String>, Failure> {
+pub fn requested_help(entry: &Entry, arguments: &[OsString], host: &Host) -> Result<Option<String>, Failure> {
     let mut compressor = "gzip";
     for word in arguments.iter().filter_map(|word| word.to_str()?.strip_prefix("--")) {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));

@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backslash_keeps_a_comma() {
+    fn backslash_escapes_comma() {
         assert_eq!(split(r"ro,,subdir=a\,b\\c,x\"), ["ro", r"subdir=a,b\c", r"x\"]);
         assert!(split("").is_empty());
     }

@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::watched;
+use crate::ui::observer::with_observer;
 
 /// Turn a SquashFS image into a tar on standard output (drop-in for squashfs-tools-ng)
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,7 @@ impl Command for Sqfs2Tar {
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let request = self.request(io)?;
-        let made: TarSummary = watched(io, false, |observer| tar_out(request, observer))?;
+        let made: TarSummary = with_observer(io, false, |observer| tar_out(request, observer))?;
         match made.damaged {
             0 => Ok(()),
             _ => Err(Failure::AlreadyReported(2)),

@@ -53,7 +53,7 @@ fn platform(text: &str) -> Result<Platform, String> {
 }
 
 /// Opens sources.
-pub struct Opener<'a> {
+pub struct SourceOpener<'a> {
     pub layers: &'a Layers,
     pub layout: &'a Layout,
     pub entries: &'a Entries,
@@ -72,20 +72,20 @@ struct Kinds {
     layers: bool,
 }
 
-impl Opener<'_> {
+impl SourceOpener<'_> {
     /// Returns the source, and the entries that are excluded from sources other than directories.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an option that no source can honour; [`Failure::Failed`] for a source that cannot be opened.
     pub fn open(&self, paths: &[PathBuf], io: &mut Io) -> Result<(Source, Patterns), Failure> {
-        if let (true, Some(long)) = (paths.len() > 1, self.given(&["files-from"])) {
+        if let (true, Some(long)) = (paths.len() > 1, self.explicit_option(&["files-from"])) {
             return Err(wrong(long, "works only with one SOURCE, a directory"));
         }
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
         let operands = self.operands(paths)?;
         if self.are_side_by_side(&operands)? {
-            if let Some(long) = self.given(&["files-from", "whiteouts", "remove", "platform"]) {
+            if let Some(long) = self.explicit_option(&["files-from", "whiteouts", "remove", "platform"]) {
                 return Err(wrong(long, beside::refusal(long)));
             }
             let source = SideBySide::new(operands, self.image)?.source(&self.directory_options(), &excludes)?;
@@ -185,7 +185,7 @@ impl Opener<'_> {
         if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
             return Ok(OperandKind::Layer);
         }
-        let keeps_links = among_others && !self.layers.overlay && self.given(&["dereference"]).is_none();
+        let keeps_links = among_others && !self.layers.overlay && self.explicit_option(&["dereference"]).is_none();
         if keeps_links && is_link(path) && fs::metadata(path).map_or(true, |found| found.is_dir()) {
             return Ok(OperandKind::File);
         }
@@ -211,7 +211,7 @@ impl Opener<'_> {
         Source::oci(place, platform, self.resources).map_err(Failure::failed)
     }
 
-    fn given(&self, longs: &[&'static str]) -> Option<&'static str> {
+    fn explicit_option(&self, longs: &[&'static str]) -> Option<&'static str> {
         longs.iter().find(|long| self.invocation.has(long)).copied()
     }
 
@@ -226,15 +226,15 @@ impl Opener<'_> {
             let verb = if count > 1 { "sources are" } else { "source is" };
             Err(wrong(long, format!("works only with {only} (the {verb} {sources})")))
         };
-        match (self.given(OF_DIRECTORIES), self.given(OF_TARS)) {
+        match (self.explicit_option(OF_DIRECTORIES), self.explicit_option(OF_TARS)) {
             (Some(long), _) if !kinds.directory => return only(long, "a directory"),
             (_, Some(long)) if !kinds.tar => return only(long, "a tar"),
             _ => {}
         }
-        if let (true, Some(long)) = (stacked, self.given(&["continue"])) {
+        if let (true, Some(long)) = (stacked, self.explicit_option(&["continue"])) {
             return Err(wrong(long, "works only with a single directory, not with layers"));
         }
-        match (kinds.layers, self.given(&["platform"])) {
+        match (kinds.layers, self.explicit_option(&["platform"])) {
             (false, Some(long)) => only(long, "a container image"),
             _ => Ok(()),
         }

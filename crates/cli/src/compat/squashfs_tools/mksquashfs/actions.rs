@@ -53,11 +53,11 @@ pub struct ActionOptions {
     deref_path: Vec<OsString>,
 }
 
-enum Given<'g> {
+enum ActionSource<'a> {
     /// A pattern of a path to follow.
-    Path(&'g OsString),
-    Text(&'g OsString),
-    File(&'g Path),
+    Path(&'a OsString),
+    Text(&'a OsString),
+    File(&'a Path),
 }
 
 impl ActionOptions {
@@ -68,16 +68,16 @@ impl ActionOptions {
     pub fn parse(&self, invocation: &Invocation, io: &mut Io) -> Result<Actions, Failure> {
         let mut actions = Actions::default();
         let mut host = Machine((io.host.names)());
-        for (long, log, given) in self.given(invocation) {
-            match given {
-                Given::Text(text) => {
+        for (long, log, source) in self.action_sources(invocation) {
+            match source {
+                ActionSource::Text(text) => {
                     actions.add(text.as_bytes(), log, &mut host).map_err(|fault| malformed(long, text, &fault))?
                 }
-                Given::Path(path) => {
+                ActionSource::Path(path) => {
                     let text = [b"dereference(delete)@pathname(\"", &quoted(path)[..], b"\")"].concat();
                     actions.add(&text, log, &mut host).map_err(|fault| malformed(long, path, &fault))?
                 }
-                Given::File(path) => {
+                ActionSource::File(path) => {
                     let list = TextList::read(path, Ending::Line, io)?;
                     for (line, text) in lines(&list) {
                         actions.add(&text, log, &mut host).map_err(|fault| list.fault(line, &fault.to_string()))?;
@@ -88,7 +88,7 @@ impl ActionOptions {
         Ok(actions)
     }
 
-    fn given(&self, invocation: &Invocation) -> Vec<(&'static str, ActionLog, Given<'_>)> {
+    fn action_sources(&self, invocation: &Invocation) -> Vec<(&'static str, ActionLog, ActionSource<'_>)> {
         let texts = [
             ("action", ActionLog::Never, &self.action),
             ("log-action", ActionLog::Always, &self.log_action),
@@ -104,16 +104,18 @@ impl ActionOptions {
         let mut all = Vec::new();
         for (long, log, texts) in texts {
             let texts = invocation.positions(long).zip(texts);
-            all.extend(texts.map(|(position, text)| (position, (long, log, Given::Text(text)))));
+            all.extend(texts.map(|(position, text)| (position, (long, log, ActionSource::Text(text)))));
         }
         for (long, log, files) in files {
             let files = invocation.positions(long).zip(files);
-            all.extend(files.map(|(position, path)| (position, (long, log, Given::File(path)))));
+            all.extend(files.map(|(position, path)| (position, (long, log, ActionSource::File(path)))));
         }
         let paths = invocation.positions("deref-path").zip(&self.deref_path);
-        all.extend(paths.map(|(position, path)| (position, ("deref-path", ActionLog::Never, Given::Path(path)))));
+        all.extend(
+            paths.map(|(position, path)| (position, ("deref-path", ActionLog::Never, ActionSource::Path(path)))),
+        );
         all.sort_by_key(|(position, _)| *position);
-        all.into_iter().map(|(_, given)| given).collect()
+        all.into_iter().map(|(_, source)| source).collect()
     }
 }
 

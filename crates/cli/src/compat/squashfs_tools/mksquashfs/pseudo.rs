@@ -51,15 +51,15 @@ impl Pseudo {
         if let Some(text) = &self.pd {
             pseudo.create_parents("-pd", text.as_bytes()).map_err(Failure::failed)?;
         }
-        let mut given: Vec<(usize, Given<'_>)> =
-            invocation.positions("p").zip(self.p.iter().map(Given::Text)).collect();
-        given.extend(invocation.positions("pf").zip(self.pf.iter().map(|path| Given::File(path))));
-        given.sort_by_key(|(position, _)| *position);
-        for (_, given) in given {
-            let added = match given {
-                Given::Text(text) => pseudo.define("-p", text.as_bytes()),
-                Given::File(path) if is_stdin(path) => pseudo.read_stream(STDIN, io.take_stdin(None)?),
-                Given::File(path) => pseudo.read_file(path),
+        let mut sources: Vec<(usize, DefinitionSource<'_>)> =
+            invocation.positions("p").zip(self.p.iter().map(DefinitionSource::Text)).collect();
+        sources.extend(invocation.positions("pf").zip(self.pf.iter().map(|path| DefinitionSource::File(path))));
+        sources.sort_by_key(|(position, _)| *position);
+        for (_, source) in sources {
+            let added = match source {
+                DefinitionSource::Text(text) => pseudo.define("-p", text.as_bytes()),
+                DefinitionSource::File(path) if is_stdin(path) => pseudo.read_stream(STDIN, io.take_stdin(None)?),
+                DefinitionSource::File(path) => pseudo.read_file(path),
             };
             added.map_err(Failure::failed)?;
         }
@@ -67,9 +67,9 @@ impl Pseudo {
     }
 }
 
-enum Given<'g> {
-    Text(&'g OsString),
-    File(&'g Path),
+enum DefinitionSource<'a> {
+    Text(&'a OsString),
+    File(&'a Path),
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_as_mksquashfs_reads_them() {
+    fn parses_values_like_mksquashfs() {
         for text in ["131072", "128K", "128KB", "128k", "128Kbytes"] {
             assert_eq!(block_size(text), Ok(BlockSize::default()), "{text}");
         }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_have_a_known_prefix_and_a_value() {
+    fn rejects_attributes_without_known_prefix_or_value() {
         let value = |text: &str| xattr(text).map(|xattr| xattr.value);
         assert_eq!(value("user.a=b=c"), Ok(b"b=c".to_vec()));
         assert_eq!(value("security.a=0x4142"), Ok(b"AB".to_vec()));

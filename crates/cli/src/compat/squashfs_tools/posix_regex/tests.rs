@@ -8,7 +8,7 @@ use packline_testkit::{Random, tools};
 use super::*;
 
 #[test]
-fn expressions_match_as_in_posix() {
+fn matches_like_posix() {
     for (expression, text, matches) in [
         ("^a", "ab", true),
         ("b$", "ab", true),
@@ -50,7 +50,7 @@ fn expressions_match_as_in_posix() {
 }
 
 #[test]
-fn malformed_expressions_are_refused() {
+fn rejects_malformed_expressions() {
     for expression in [
         "(",
         "[a",
@@ -178,7 +178,7 @@ fn of_ours(expression: &str) -> String {
 }
 
 #[test]
-fn four_thousand_expressions_match_as_in_the_gnu_library() {
+fn matches_4000_random_expressions_like_gnu_library() {
     if !tools::need(&["bash"]) {
         return;
     }

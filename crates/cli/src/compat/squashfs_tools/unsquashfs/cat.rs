@@ -34,16 +34,16 @@ pub fn cat(
             io.eprintln(&format!("cat: {fault}"));
             failed = true;
         }
-        for found in resolved.found {
-            let what = match found.kind {
+        for entry in resolved.entries {
+            let what = match entry.kind {
                 NodeType::File => {
-                    paths.push(found.path);
+                    paths.push(entry.path);
                     continue;
                 }
                 NodeType::Directory => "is a directory",
                 _ => "is not a regular file",
             };
-            io.eprintln(&format!("cat: /{} {what}", escaped(&found.path)));
+            io.eprintln(&format!("cat: /{} {what}", escaped(&entry.path)));
             failed = true;
         }
     }

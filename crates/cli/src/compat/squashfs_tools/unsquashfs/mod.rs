@@ -32,7 +32,7 @@ use crate::ui::io::Io;
 use listing::{Form, Long};
 use packline_manifests::ModeChange;
 use resolve::Resolver;
-use selection::Chosen;
+use selection::PathSelection;
 
 pub use cat::cat;
 pub use stat::compressor_name;
@@ -294,7 +294,7 @@ impl Unsquashfs {
         let filter = &self.filter;
         let resolver = Resolver { image, language: filter.language(), follow_last: filter.follow };
         let excluded = Resolver { follow_last: false, ..resolver };
-        let mut chosen = Chosen::new(filter.max_depth);
+        let mut chosen = PathSelection::new(filter.max_depth);
         let (extracts, excludes) = if filter.excludes { (&[][..], &*self.files) } else { (&*self.files, &[][..]) };
         for path in excludes.iter().chain(&filter.exclude_list) {
             self.missing(chosen.exclude(pathname(path)?, &excluded)?, path, io)?;

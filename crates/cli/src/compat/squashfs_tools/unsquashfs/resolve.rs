@@ -21,7 +21,7 @@ pub struct Resolver<'r> {
 }
 
 /// An entry that a pathname leads to.
-pub struct Found {
+pub struct ResolvedEntry {
     /// The canonical path; empty for the root.
     pub path: Vec<u8>,
     pub kind: NodeType,
@@ -32,7 +32,7 @@ pub struct Found {
 /// The entries that a pathname leads to, and messages about the parts that do not exist.
 #[derive(Default)]
 pub struct Resolved {
-    pub found: Vec<Found>,
+    pub entries: Vec<ResolvedEntry>,
     pub faults: Vec<String>,
     /// Whether `..` left the image.
     pub leaves_image: bool,
@@ -99,7 +99,7 @@ impl Resolver<'_> {
         resolved: &mut Resolved,
     ) -> Result<Vec<Position>, ReadError> {
         let Some(component) = components.get(position.done) else {
-            resolved.found.push(position.found(NodeType::Directory));
+            resolved.entries.push(position.resolved_entry(NodeType::Directory));
             return Ok(Vec::new());
         };
         position.done += 1;
@@ -171,7 +171,7 @@ impl Resolver<'_> {
             reached.go(name, inode);
         }
         match (last, kind) {
-            (true, _) => resolved.found.push(reached.found(kind)),
+            (true, _) => resolved.entries.push(reached.resolved_entry(kind)),
             (false, NodeType::Directory) => return Ok(Some(reached)),
             (false, _) => resolved.faults.push(format!("{} is not a directory", escaped(&reached.typed))),
         }
@@ -242,8 +242,8 @@ impl Position {
         true
     }
 
-    fn found(self, kind: NodeType) -> Found {
-        Found { path: self.path, kind, via: self.via }
+    fn resolved_entry(self, kind: NodeType) -> ResolvedEntry {
+        ResolvedEntry { path: self.path, kind, via: self.via }
     }
 }
 

@@ -15,7 +15,7 @@ const ANYWHERE: &[u8] = b"... ";
 
 /// The included and excluded entries, resolved in the image.
 #[derive(Debug, Default)]
-pub struct Chosen {
+pub struct PathSelection {
     /// The included entries, with everything below them; `None` for everything.
     extracts: Option<BTreeSet<Vec<u8>>>,
     takes_all: bool,
@@ -26,9 +26,9 @@ pub struct Chosen {
     max_depth: Option<usize>,
 }
 
-impl Chosen {
-    pub fn new(max_depth: Option<usize>) -> Chosen {
-        Chosen { max_depth, ..Chosen::default() }
+impl PathSelection {
+    pub fn new(max_depth: Option<usize>) -> PathSelection {
+        PathSelection { max_depth, ..PathSelection::default() }
     }
 
     /// Includes the entries that a pathname leads to. A pathname that leads nowhere includes nothing; its messages are returned.
@@ -37,10 +37,10 @@ impl Chosen {
         let extracts = self.extracts.get_or_insert_default();
         // As in unsquashfs, whatever follows such a `..` is ignored.
         self.takes_all |= resolved.leaves_image;
-        for found in resolved.found {
-            self.takes_all |= found.path.is_empty();
-            extracts.insert(found.path);
-            extracts.extend(found.via);
+        for entry in resolved.entries {
+            self.takes_all |= entry.path.is_empty();
+            extracts.insert(entry.path);
+            extracts.extend(entry.via);
         }
         Ok(resolved.faults)
     }
@@ -55,9 +55,9 @@ impl Chosen {
             return Ok(Vec::new());
         }
         let resolved = resolver.resolve(pathname)?;
-        for found in resolved.found {
-            self.excludes_all |= found.path.is_empty();
-            self.excludes.insert(found.path);
+        for entry in resolved.entries {
+            self.excludes_all |= entry.path.is_empty();
+            self.excludes.insert(entry.path);
         }
         Ok(resolved.faults)
     }
@@ -118,10 +118,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_what_is_taken() {
+    fn visits_parents_of_included_paths() {
         let extracts = ["a/b", "c", "e/."].map(|path| path.as_bytes().to_vec());
         let anywhere = vec![components(b"x/*.o", Language::Wildcards).unwrap()];
-        let mut chosen = Chosen { extracts: Some(extracts.into()), anywhere, ..Chosen::new(Some(4)) };
+        let mut chosen = PathSelection { extracts: Some(extracts.into()), anywhere, ..PathSelection::new(Some(4)) };
         chosen.excludes.insert(b"a/b/no".to_vec());
         for (path, kept) in [
             ("a", true),
@@ -139,6 +139,6 @@ mod tests {
         ] {
             assert_eq!(chosen.keeps(path.as_bytes()), kept, "{path}");
         }
-        assert!(Chosen::new(None).keeps(b"any/thing") && components(b"/", Language::Exact).is_err());
+        assert!(PathSelection::new(None).keeps(b"any/thing") && components(b"/", Language::Exact).is_err());
     }
 }

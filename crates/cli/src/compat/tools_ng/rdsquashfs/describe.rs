@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_quoted_where_they_must_be() {
+    fn quotes_paths_with_blanks() {
         assert_eq!(quoted(b"a/b\\c"), b"a/b\\c");
         assert_eq!(quoted(b"a b\"c\\d"), b"\"a b\\\"c\\\\d\"");
         assert_eq!(quoted(b"a\tb"), b"\"a\tb\"");

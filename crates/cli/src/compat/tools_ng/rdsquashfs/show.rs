@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_rounded_as_the_program_rounds_them() {
+    fn rounds_sizes_like_rdsquashfs() {
         let cases = [
             (0, "0"),
             (1023, "1023"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_text_or_hexadecimal() {
+    fn prints_attributes_as_text_or_hexadecimal() {
         assert!(printable(b"plain text\n") && printable("größe".as_bytes()) && printable(b""));
         assert!(!printable(b"\x01") && !printable(b"a\0b") && !printable(b"\xff") && !printable(b"\x7f"));
         assert_eq!(hex(b"\x01\xab"), "0x01AB");

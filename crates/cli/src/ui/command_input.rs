@@ -10,25 +10,25 @@ use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum CommandInput {
     Stdin,
     File(PathBuf),
 }
 
-impl Place {
+impl CommandInput {
     /// Returns the name for messages.
     pub fn display_path(&self) -> &Path {
         match self {
-            Place::Stdin => Path::new(STDIN),
-            Place::File(path) => path,
+            CommandInput::Stdin => Path::new(STDIN),
+            CommandInput::File(path) => path,
         }
     }
 
     /// Returns the state of the file; `None` for standard input and for a file that does not exist.
     pub fn stamp(&self) -> Option<FileStamp> {
         match self {
-            Place::Stdin => None,
-            Place::File(path) => FileStamp::of_path(path).ok(),
+            CommandInput::Stdin => None,
+            CommandInput::File(path) => FileStamp::of_path(path).ok(),
         }
     }
 
@@ -38,13 +38,13 @@ impl Place {
     /// Standard input is a terminal, or standard output is the file itself.
     pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
         match self {
-            Place::File(path) => {
+            CommandInput::File(path) => {
                 if output.is_none() {
                     io.refuse_input(path)?;
                 }
                 Ok(Input::File(path.clone()))
             }
-            Place::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
+            CommandInput::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
         }
     }
 }

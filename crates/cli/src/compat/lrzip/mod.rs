@@ -22,30 +22,30 @@ use settings::Settings;
 
 #[derive(Debug, clap::Args)]
 struct FileOptions {
-    /// The files; - or none at all: standard input, to standard output
+    /// The files to read; - or no file reads standard input and writes standard output
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     options: Options,
-    /// Show what is in a file; with -v its chunks and blocks, with -vv their offsets
+    /// Show the headers of a file; with -v also its chunks and blocks, with -vv also their offsets
     #[arg(short, long, help_heading = None::<&'static str>)]
     info: bool,
-    /// With --info: as JSON, one object a line
+    /// With --info, print one JSON object per line
     #[arg(long, help_heading = None::<&'static str>)]
     json: bool,
-    /// Decompress without an output, to see whether a file is intact
+    /// Decompress without writing, to check whether the file is intact
     #[arg(short, long, conflicts_with = "info", help_heading = None::<&'static str>)]
     test: bool,
-    /// Read what was decompressed to a file again and compare it
+    /// Read the decompressed file again and compare it
     #[arg(short, visible_short_alias = 'C', long, help_heading = None::<&'static str>)]
     check: bool,
-    /// Enter directories and process each file by itself
+    /// Process each file in directories, to any depth
     #[arg(short, long, help_heading = None::<&'static str>)]
     recursive: bool,
-    /// Delete a file after its output was read back and verified. A file that changed while it was read stays
+    /// Remove each input file after its output was read back and verified. A file that changed while it was read is kept
     #[arg(short = 'D', long, help_heading = "Output")]
     delete: bool,
-    /// Keep what could not be decompressed to its end
+    /// Keep an output that could not be decompressed completely
     #[arg(short = 'K', visible_short_alias = 'k', long, help_heading = "Output")]
     keep_broken: bool,
 }
@@ -72,8 +72,8 @@ pub struct Lrzcat {
 }
 
 const DIFFERENCES: &[&str] = &[
-    "The bytes written depend on the input and the options alone, never on processors, memory or time.",
-    "An option of the command line overrides one of lrzip.conf.",
+    "The output depends only on the input and the options, never on processors, memory or time.",
+    "An option on the command line overrides lrzip.conf.",
     "A file to decompress must have the suffix.",
 ];
 

@@ -15,7 +15,7 @@ pub struct Options {
     /// Decompress instead of compressing
     #[arg(short, long)]
     pub decompress: bool,
-    /// Encrypt, or decrypt with this password; without PASSWORD, it is read from the terminal
+    /// Encrypt, or decrypt, with this password; without PASSWORD, read it from the terminal
     #[arg(short, long, value_name = "PASSWORD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub encrypt: Option<OsString>,
     /// Show the MD5 of the content
@@ -24,10 +24,10 @@ pub struct Options {
     /// Suppress the progress bar
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short = 'Q', long)]
     pub very_quiet: bool,
-    /// Print more; twice: still more
+    /// Print more; if repeated, even more
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
     #[command(flatten)]
@@ -44,13 +44,13 @@ pub struct OutputOptions {
     /// Replace existing files
     #[arg(short, long)]
     pub force: bool,
-    /// The output; - is standard output
+    /// Write the output to this file; - is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "outdir")]
     pub outfile: Option<PathBuf>,
-    /// Directory of the outputs, unless --outfile is given
+    /// Write the outputs to this directory, unless --outfile is given
     #[arg(short = 'O', long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub outdir: Option<PathBuf>,
-    /// Ending of the names of compressed files
+    /// Set the suffix of compressed files
     #[arg(short = 'S', long, value_name = "SUFFIX", default_value = ".lrz", value_parser = text(suffix))]
     pub suffix: String,
 }
@@ -59,7 +59,7 @@ pub struct OutputOptions {
 #[command(next_help_heading = "Compression")]
 #[group(multiple = false)]
 pub struct BackEndOptions {
-    /// Compress with LZMA, which is the default
+    /// Compress with LZMA (default)
     #[arg(long)]
     lzma: bool,
     /// Compress with bzip2
@@ -68,13 +68,13 @@ pub struct BackEndOptions {
     /// Compress with zlib's deflate
     #[arg(short, long)]
     gzip: bool,
-    /// Compress with LZO: fastest
+    /// Compress with LZO, the fastest
     #[arg(short, long)]
     lzo: bool,
     /// Only find repeats, for another program to compress
     #[arg(short, long)]
     no_compress: bool,
-    /// Compress with zpaq: smallest, and slowest
+    /// Compress with zpaq, the smallest and slowest
     #[arg(short, long)]
     zpaq: bool,
 }
@@ -82,25 +82,25 @@ pub struct BackEndOptions {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tuning")]
 pub struct TuningOptions {
-    /// Effort of compression [default: 7]
+    /// Set the effort of compression [default: 7]
     #[arg(short = 'L', long, value_name = "LEVEL", value_parser = number::<u32>(1..=9))]
     pub level: Option<u32>,
-    /// Priority of the process [default: inherited]
+    /// Set the priority of the process [default: inherited]
     #[arg(short = 'N', long, value_name = "VALUE", value_parser = number::<i32>(-20..=19))]
     pub nice_level: Option<i32>,
-    /// Worker threads; the output is the same [default: number of CPUs]
+    /// Run N worker threads; the output does not depend on N [default: number of CPUs]
     #[arg(short = 'p', long, value_name = "COUNT", value_parser = number::<usize>(1..=1024))]
     pub threads: Option<usize>,
-    /// Memory limit in units of 100 MiB; the output is the same [default: a third of the memory]
+    /// Limit memory, in units of 100 MiB; the output is the same [default: a third of the memory]
     #[arg(short, long, value_name = "SIZE", value_parser = number::<u64>(1..=1 << 40))]
     pub maxram: Option<u64>,
-    /// Try to compress also what a quick test finds incompressible
+    /// Also try to compress what a quick test finds incompressible
     #[arg(short = 'T', long)]
     pub threshold: bool,
-    /// Look for repeats in the whole input, up to 64 GiB
+    /// Search the complete input for repeats, up to 64 GiB
     #[arg(short = 'U', long, conflicts_with = "window")]
     pub unlimited: bool,
-    /// Distance within which repeats are found, in units of 100 MiB [default: 4 GiB]
+    /// Find repeats within this distance, in units of 100 MiB [default: 4 GiB]
     #[arg(short, long, value_name = "SIZE", value_parser = number::<u64>(1..=1 << 40))]
     pub window: Option<u64>,
 }

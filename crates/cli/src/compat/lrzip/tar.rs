@@ -26,7 +26,7 @@ use crate::ui::size::show_bytes;
 /// Pack a directory into a .tar.lrz file, or unpack one (drop-in for lrztar)
 #[derive(Debug, clap::Args)]
 pub struct Lrztar {
-    /// The directory; with --decompress, the .tar.lrz file
+    /// The directory to pack; with --decompress, the .tar.lrz file
     #[arg(value_name = "DIR")]
     path: PathBuf,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub struct Lrztar {
 /// Unpack a .tar.lrz file (drop-in for lrzuntar)
 #[derive(Debug, clap::Args)]
 pub struct Lrzuntar {
-    /// The .tar.lrz file
+    /// The .tar.lrz file to unpack
     #[arg(value_name = "FILE")]
     path: PathBuf,
     #[command(flatten)]
@@ -71,10 +71,10 @@ impl Command for Lrzuntar {
 }
 
 fn details() -> String {
-    "The output of DIR is DIR.tar.lrz in the current directory, or in that of --outdir. Files are unpacked to the current \
-     directory, or to that of --outdir, which must exist; without --force, nothing may exist there that has the name of the \
-     file without .tar.lrz. No link is followed there, and nothing is written outside. Sockets are left out.\n\
-     Settings of lrzip.conf are read as lrzip does."
+    "The output for DIR is DIR.tar.lrz in the current directory, or in the --outdir directory. Files are unpacked to the \
+     current directory, or to the --outdir directory, which must exist. Without --force, the name of the file without \
+     .tar.lrz must not exist there. No link is followed there, and nothing is written outside. Sockets are left out.\n\
+     lrzip.conf is read as by lrzip."
         .to_string()
 }
 

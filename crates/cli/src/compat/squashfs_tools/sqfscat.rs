@@ -16,13 +16,13 @@ pub struct Sqfscat {
     /// The image: a file, a block device or a pipe; - for standard input
     #[arg(value_name = "FILESYSTEM")]
     image: PathBuf,
-    /// Files to print. Wildcards match names, never a '/'; symbolic links are followed inside of the image
+    /// The files to print. Wildcards match names, but not '/'; symbolic links are followed inside the image
     #[arg(value_name = "FILE", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     files: Vec<OsString>,
-    /// Take names as they are
+    /// Use names literally
     #[arg(long = "no-wildcards", visible_alias = "no-wild", conflicts_with = "regex")]
     no_wildcards: bool,
-    /// Take names as POSIX extended regular expressions
+    /// Use names as POSIX extended regular expressions
     #[arg(long, visible_alias = "r")]
     regex: bool,
     #[command(flatten)]
@@ -35,7 +35,7 @@ impl Command for Sqfscat {
     const NAME: &'static str = "sqfscat";
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
+        "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
         posix_regex::DIFFERENCE,
     ];
 

@@ -20,17 +20,17 @@ pub struct Sqfstar {
     /// The image to write, or - for standard output
     #[arg(value_name = "IMAGE", value_hint = clap::ValueHint::AnyPath, required_unless_present_any = ["stream", "fix"])]
     image: Option<PathBuf>,
-    /// Leave out what matches: patterns of paths below the root, as a shell has them, with !(A|B) and the like; after '... ' they match
-    /// in any directory
+    /// Leave out what matches these shell patterns of paths below the root, also with !(A|B) and similar; after '... ' they match in any
+    /// directory
     #[arg(value_name = "EXCLUDE", trailing_var_arg = true, allow_hyphen_values = true)]
     excludes: Vec<OsString>,
-    /// Replace the image if it exists
+    /// Replace an existing image
     #[arg(long)]
     force: bool,
-    /// Leave out what matches the patterns in this file, one a line; '#' begins a comment
+    /// Leave out what matches the patterns in this file, one per line; '#' begins a comment
     #[arg(long, value_name = "FILE")]
     ef: Vec<PathBuf>,
-    /// Patterns to leave out are POSIX extended regular expressions, one for each name of a path
+    /// Use exclude patterns as POSIX extended regular expressions, one for each name of a path
     #[arg(long)]
     regex: bool,
     #[command(flatten)]
@@ -44,23 +44,24 @@ impl Command for Sqfstar {
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
         "The tar may be compressed.",
-        "An image called - goes to standard output, also without -stream.",
-        "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
-         an image other than - is an error, and -info, -percentage and -offset are not.",
-        "-fix accepts an image that is whole.",
-        "The summary has the sizes and numbers of squashfs-tools in their words, but one number for devices, fifos and sockets, and neither \
-         the first lines nor the lists of uids and gids. -info prints paths alone: no kinds, no sizes and no DUPLICATE.",
-        "An entry of the tar for the root itself (./) gives the root its attributes; there it is passed over.",
-        "Names of users and groups in a tar are not looked up.",
-        "Times are numbers or `now`; `inode`, and so -repro, is refused.",
+        "An image named - goes to standard output, even without -stream.",
+        "-stream writes a complete image, with its superblock at the start and each content once; until then the image is in \
+         TMPDIR. With -stream, an image other than - is an error, and -info, -percentage and -offset are allowed.",
+        "-fix accepts a complete image.",
+        "The summary has the sizes and numbers of squashfs-tools in the same words, but one number for devices, fifos and \
+         sockets, and neither the first lines nor the lists of uids and gids. -info prints only paths: no kinds, no sizes and \
+         no DUPLICATE.",
+        "An entry of the tar for the root itself (./) sets the attributes of the root; squashfs-tools ignore it.",
+        "Names of users and groups in a tar are ignored.",
+        "Times are numbers or `now`; `inode`, and so -repro, is rejected.",
         posix_regex::DIFFERENCE,
     ];
 
     const EXAMPLES: &'static [&'static str] = &["tar -c rootfs | sqfstar -comp zstd rootfs.sqfs 'rootfs/var/cache/*'"];
 
     fn details() -> String {
-        "Options come before IMAGE. An image that exists is replaced with -force. The image appears under its name only when it is whole.\n\
-         SOURCE_DATE_EPOCH is the time of the image, and later times of entries become this one."
+        "Options come before IMAGE. -force replaces an existing image. The image appears under its name when it is complete.\n\
+         SOURCE_DATE_EPOCH sets the creation time of the image and clamps newer modification times to it."
             .to_string()
     }
 

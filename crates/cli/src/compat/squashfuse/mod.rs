@@ -40,29 +40,29 @@ struct Options {
     /// The image: a file or a block device
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     archive: PathBuf,
-    /// The directory on which it appears; or /dev/fd/N, an open /dev/fuse that is mounted already
+    /// The directory to mount on; or /dev/fd/N, an open /dev/fuse that is already mounted
     #[arg(value_hint = clap::ValueHint::DirPath)]
     mountpoint: PathBuf,
-    /// Words, with commas; a backslash makes a comma part of a word
+    /// Set options, separated by commas; a backslash makes a comma part of a word
     #[arg(short, long, value_name = "WORDS")]
     options: Vec<String>,
-    /// Stay in the foreground and report what cannot be read, until the image is unmounted
+    /// Stay in the foreground and report read errors until the image is unmounted
     #[arg(short, long)]
     foreground: bool,
     /// Print each request of the kernel, in the foreground
     #[arg(short, long)]
     debug: bool,
-    /// Use one processor: one thread answers, another one reads ahead
+    /// Use one processor: one thread answers requests, another one reads ahead
     #[arg(short, long)]
     single_thread: bool,
     /// Accepted without effect: a mount is always read-only
     #[arg(short = 'r', long = "read-only")]
     _read_only: bool,
-    /// Accepted without effect: there is no file of mounts to be written
+    /// Accepted without effect: there is no table of mounts to write
     #[arg(short = 'n', long = "no-mtab")]
     _no_mtab: bool,
-    /// With --foreground: print a line once the image can be used, and leave terminal and working directory. The background
-    /// process is started so
+    /// With --foreground, print a line once the image can be used, and leave the terminal and the working directory. squashfuse starts its
+    /// background process with this option
     #[arg(long, requires = "foreground", hide_short_help = true)]
     announce: bool,
 }
@@ -89,15 +89,15 @@ const USAGE: u8 = 254;
 
 const DIFFERENCES: &[&str] = &[
     "Several threads answer, under both names, unless -s is given.",
-    "The command returns, and 's' is written to a notify_pipe, once the first request would be answered.",
-    "The mount is read-only in the kernel too, whatever is asked for: what would write fails with EROFS.",
-    "Sizes of directories, and the numbers of inodes, are those that the kernel's SquashFS shows.",
-    "An image may have a codec, a defect or a size with which that release ends: the entries that can be read are shown.",
-    "Both names have all words: uid=, gid= and timeout= of squashfuse_ll, and those of libfuse for squashfuse.",
+    "The command returns, and 's' is written to a notify_pipe, when the first request would be answered.",
+    "The kernel's mount is always read-only, whatever the options: writing fails with EROFS.",
+    "Directory sizes and inode numbers are those that the kernel's SquashFS shows.",
+    "If an image has a codec, a defect or a size with which that release stops, the entries that can be read are shown.",
+    "Both names have all words: uid=, gid= and timeout= of squashfuse_ll, and the words of libfuse for squashfuse.",
     "subdir= follows symbolic links inside the image.",
-    "auto_unmount needs allow_other or allow_root unless it is used by root.",
-    "An unknown word or option, or a missing operand, is wrong usage, with exit status 254; --help and --version are printed to standard output, \
-     with exit status 0.",
+    "auto_unmount needs allow_other or allow_root, except for root.",
+    "An unknown word or option, or a missing operand, is wrong usage, with exit status 254. --help and --version print to \
+     standard output, with exit status 0.",
     "In the foreground, SIGINT, SIGTERM and SIGHUP unmount lazily, and the exit status is 0.",
 ];
 

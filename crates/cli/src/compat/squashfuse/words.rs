@@ -19,19 +19,18 @@ const WITHOUT_EFFECT: &str = "Accepted without effect: ";
 /// The start of the help of a rejected word, before the alternative.
 const REFUSED: &str = "Not supported yet";
 
-const OWNER: &str = "Show this as the owner of every entry; for squashfuse_ll 0 is each entry's own";
-const GROUP: &str = "Show this as the group of every entry; for squashfuse_ll 0 is each entry's own";
+const OWNER: &str = "Show this owner for every entry; for squashfuse_ll, 0 means each entry's own";
+const GROUP: &str = "Show this group for every entry; for squashfuse_ll, 0 means each entry's own";
 const READ_ONLY: &str = "Accepted without effect: a mount is always read-only";
-const NO_TIMES: &str = "Accepted without effect: an image has no times of access";
+const NO_TIMES: &str = "Accepted without effect: an image has no access times";
 const NO_WRITES: &str = "Accepted without effect: nothing is written";
-const KEPT: &str =
-    "Accepted without effect: an image does not change, so the kernel keeps what it has read for as long as it likes";
-const THREADS: &str = "Accepted without effect: the threads share the device, and all stay";
-const LABELS: &str = "Not supported yet (expected labels in the image, which are shown)";
-const BLOCK_DEVICE: &str = "Not supported yet (expected the image alone: it may be on a block device without it)";
+const KEPT: &str = "Accepted without effect: an image does not change, so the kernel caches it without a time limit";
+const THREADS: &str = "Accepted without effect: all threads share the device and keep running";
+const LABELS: &str = "Not supported yet (expected labels in the image)";
+const BLOCK_DEVICE: &str = "Not supported yet (expected no such word: an image on a block device needs none)";
 
 pub static WORDS: &[Word] = &[
-    with("offset", "BYTES", "Byte at which the image starts in the file [default: 0]"),
+    with("offset", "BYTES", "Read the image at this byte of the file [default: 0]"),
     with("subdir", "PATH", "Mount this directory of the image"),
     with(
         "notify_pipe",
@@ -43,19 +42,19 @@ pub static WORDS: &[Word] = &[
     with("gid", "N", GROUP),
     word("allow_other", "Let other users in"),
     word("allow_root", "Let root in"),
-    word("auto_unmount", "Unmount also if the process is killed; needs fusermount3 or fusermount"),
-    word("default_permissions", "Check the permissions of entries; without it whoever is let in may read all of them"),
-    with("fsname", "NAME", "The source that mount(8) shows"),
-    with("subtype", "NAME", "The type that mount(8) shows, after 'fuse.'"),
-    with("max_threads", "N", "Use so many processors at most"),
-    word("debug", "As -d"),
-    word("suid", "Let set-user-id bits and file capabilities count"),
-    word("nosuid", "Let set-user-id bits and file capabilities not count, the default"),
-    word("dev", "Let device files be devices"),
-    word("nodev", "Let device files not be devices, the default"),
-    word("exec", "Let programs be run, the default"),
-    word("noexec", "Let programs not be run"),
-    word("ro", "Mount read-only, the default"),
+    word("auto_unmount", "Unmount even if the process is killed; needs fusermount3 or fusermount"),
+    word("default_permissions", "Check the permissions of entries; without it, all admitted users may read everything"),
+    with("fsname", "NAME", "Set the source that mount(8) shows"),
+    with("subtype", "NAME", "Set the type that mount(8) shows after 'fuse.'"),
+    with("max_threads", "N", "Use at most this many processors"),
+    word("debug", "Same as -d"),
+    word("suid", "Honour set-user-id bits and file capabilities"),
+    word("nosuid", "Ignore set-user-id bits and file capabilities (default)"),
+    word("dev", "Allow device files to work"),
+    word("nodev", "Ignore device files (default)"),
+    word("exec", "Allow programs to run (default)"),
+    word("noexec", "Do not allow programs to run"),
+    word("ro", "Mount read-only (default)"),
     word("rw", READ_ONLY),
     word("async", NO_WRITES),
     word("sync", NO_WRITES),
@@ -77,11 +76,11 @@ pub static WORDS: &[Word] = &[
     with("negative_timeout", "SECONDS", KEPT),
     with("remember", "SECONDS", KEPT),
     word("noforget", KEPT),
-    word("no_rofd_flush", "Accepted without effect: closing a file is no request"),
+    word("no_rofd_flush", "Accepted without effect: closing a file sends no request"),
     word("clone_fd", THREADS),
     with("max_idle_threads", "N", THREADS),
-    with("max_read", "BYTES", "Accepted without effect: a request is for a block of the image, 128K to 1M"),
-    word("nonempty", "Accepted without effect: a mount may cover what is in the directory"),
+    with("max_read", "BYTES", "Accepted without effect: a request reads a block of the image, 128K to 1M"),
+    word("nonempty", "Accepted without effect: a mount may cover a directory with entries"),
     with("user", "NAME", "Accepted without effect: for readers of /etc/mtab"),
     with("x-", "", "Accepted without effect: for readers of /etc/fstab"),
     word("blkdev", BLOCK_DEVICE),
@@ -110,8 +109,8 @@ pub fn help() -> String {
     };
     let words: String = WORDS.chunk_by(|one, other| one.help == other.help).map(paragraph).collect();
     format!(
-        "The command returns once the image can be used, unless -f or -d is given. umount, fusermount -u, or SIGINT, SIGTERM or SIGHUP to \
-         the process end it. Words of -o:{words}"
+        "The command returns once the image can be used, unless -f or -d is given. umount and fusermount -u end the mount, and so does SIGINT, \
+         SIGTERM or SIGHUP to the process. Words of -o:{words}"
     )
 }
 

@@ -40,26 +40,25 @@ pub struct GenSquashFs {
 
 #[derive(Debug, clap::Args)]
 struct SourceOptions {
-    /// Pack what this file lists, one entry a line; see below
+    /// Pack what this file lists, one entry per line; see below
     #[arg(short = 'F', long, value_name = "FILE")]
     pack_file: Option<PathBuf>,
-    /// Pack what is in this directory. With --pack-file: the directory that contains the listed files, instead of that of the
-    /// pack file
+    /// Pack the contents of this directory. With --pack-file, search the listed files in this directory instead of that of the pack file
     #[arg(short = 'D', long, value_name = "DIR")]
     pack_dir: Option<PathBuf>,
-    /// Pack files in the order of this list, with the flags it gives them; see below
+    /// Pack files in the order of this list, with the flags that it gives them; see below
     #[arg(short = 'S', long, value_name = "FILE")]
     sort_file: Option<PathBuf>,
-    /// Set the extended attributes of this file, as getfattr --dump prints them
+    /// Set the extended attributes in this file, which has the format of getfattr --dump
     #[arg(short = 'A', long, value_name = "FILE")]
     xattr_file: Option<PathBuf>,
     /// Label everything by this SELinux file_contexts file
     #[arg(short, long, value_name = "FILE")]
     selinux: Option<PathBuf>,
-    /// Owner of everything, whatever the pack file or directory says
+    /// Set the owner of everything, whatever the pack file or the directory says
     #[arg(short = 'u', long, value_name = "UID", value_parser = number::<u32>(0..=u32::MAX.into()))]
     set_uid: Option<u32>,
-    /// Group of everything, whatever the pack file or directory says
+    /// Set the group of everything, whatever the pack file or the directory says
     #[arg(short = 'g', long, value_name = "GID", value_parser = number::<u32>(0..=u32::MAX.into()))]
     set_gid: Option<u32>,
     /// Same as --set-uid 0 --set-gid 0
@@ -70,24 +69,24 @@ struct SourceOptions {
 /// How a directory is read, if there is no pack file.
 #[derive(Debug, clap::Args)]
 struct ScanOptions {
-    /// Keep the times of the directory's entries instead of setting the default on everything
+    /// Keep the times of the directory's entries instead of setting the default time
     #[arg(short, long)]
     keep_time: bool,
     /// Keep extended attributes
     #[arg(short = 'x', long)]
     keep_xattr: bool,
-    /// Leave out mount points, with all below them
+    /// Leave out mount points and everything below them
     #[arg(short, long)]
     one_file_system: bool,
-    /// Pack each name of a file as a file of its own
+    /// Store each name of a file as a separate file
     #[arg(short = 'H', long)]
     no_hard_links: bool,
 }
 
-const LINKS: &str = "Names of one file stay hard links, with --set-uid and --set-gid too (1.3.1 splits them into files then); \
-                     --no-hard-links makes a file of each.";
+const LINKS: &str = "Names of one file stay hard links, even with --set-uid and --set-gid (1.3.1 then splits them into files); \
+                     --no-hard-links stores each name as a file.";
 
-const FORMATS: &str = r#"Pack file, a line an entry; names with blanks stand in quotes, \" and \\ inside them:
+const FORMATS: &str = r#"Pack file: one entry per line; names with blanks are quoted, with \" and \\ inside quotes:
     file <path> <mode> <uid> <gid> [<location on the host>]
     dir <path> <mode> <uid> <gid>
     nod <path> <mode> <uid> <gid> <b|c> <major> <minor>
@@ -98,16 +97,16 @@ const FORMATS: &str = r#"Pack file, a line an entry; names with blanks stand in 
     glob <path> <mode|*> <uid|*> <gid|*> [OPTIONS...] [--] [<directory on the host>]
 Options of glob: -type b|c|d|f|l|p|s (repeatable), -name PATTERN, -path PATTERN, -xdev or -mount, -keeptime,
 -nohardlinks, -nonrecursive.
-    # The tree of directories first, then what is to be in it
+    # First the tree of directories, then its contents
     glob /usr/lib 0755 0 0 -type d ./lib
     glob /usr/lib 0755 0 0 -type f -name "*.so.*" ./lib
 
-Sort file: priority (lower ones first, 0 for files that are not listed), flags in brackets, path in the image. Flags: glob,
+Sort file: priority (lowest first; 0 for files that are not listed), flags in brackets, path in the image. Flags: glob,
 glob_no_path, align, dont_fragment, dont_compress, dont_deduplicate, nosparse.
     -8000  [glob]                         bin/*
     -9000  [dont_compress,dont_fragment]  boot/vmlinuz
 
-Xattr file: the attributes of a path after a line '# file: PATH'; values in quotes, hexadecimal (0x) or base64 (0s).
+Xattr file: attributes of a path follow a line '# file: PATH'; values in quotes, hexadecimal (0x) or base64 (0s).
     # file: dev/rfkill
     security.selinux="system_u:object_r:wireless_device_t:s0""#;
 
@@ -115,11 +114,11 @@ impl Command for GenSquashFs {
     const NAME: &'static str = "gensquashfs";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
-        "The flag `align` of sort files, which the manual page promises and that release refuses, is honoured.",
-        "Hard links of pack files are stored as such, not as symbolic links.",
-        "Owners that -u and -g force are given to the root too, as the manual page says.",
+        "The flag `align` of sort files works; the manual page describes it, but that release rejects it.",
+        "Hard links of pack files are stored as hard links, not as symbolic links.",
+        "Owners set with -u and -g apply to the root too, as the manual page says.",
         "An extra word on a line of a pack file is an error.",
-        "Hard links stay hard links whatever owners are forced.",
+        "Hard links stay hard links even if owners are forced.",
     ];
 
     fn details() -> String {

@@ -25,30 +25,30 @@ const JOBS_MOST: i64 = 1024;
 /// Options of compression and of the image's layout.
 #[derive(Debug, clap::Args)]
 pub struct ImageOptions {
-    /// Compressor of data and metadata
+    /// Compress data and metadata with this compressor
     #[arg(short, long, value_name = "NAME", default_value = COMPRESSORS[0])]
     #[arg(value_parser = one_of(COMPRESSORS.map(|name| (name, name))))]
     compressor: &'static str,
-    /// Comma separated options of the compressor; 'help' lists those of each
+    /// Set options of the compressor, separated by commas; 'help' lists them
     #[arg(short = 'X', long, value_name = "OPTIONS", value_parser = text_or_help(help))]
     comp_extra: Option<String>,
-    /// Number of compressing threads, at least 1 [default: number of CPUs]
+    /// Run this many compressing threads, at least 1 [default: number of CPUs]
     #[arg(short = 'j', long, value_name = "COUNT", value_parser = number::<i64>(i64::MIN..=i64::MAX).and_then(jobs))]
     num_jobs: Option<usize>,
-    /// Blocks in flight at most, at least 3: a bound on memory; by default as many as keep all threads busy
+    /// Limit the blocks in flight, at least 3, and so the memory; by default enough for all threads
     #[arg(short = 'Q', long, value_name = "COUNT", value_parser = number::<i64>(i64::MIN..=i64::MAX))]
     queue_backlog: Option<i64>,
-    /// Block size, a power of two
+    /// Set the block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
     block_size: BlockSize,
-    /// Size that the image is padded to a multiple of
+    /// Pad the image to a multiple of this size
     #[arg(short = 'B', long, value_name = "SIZE", default_value = "4K", value_parser = size(1 << 10..=1 << 30))]
     dev_block_size: u64,
-    /// Attributes of directories that are only implied, and of a root that is not described: a comma separated list of uid=N,
-    /// gid=N, mode=N and mtime=N; 0, 0, 0755 and SOURCE_DATE_EPOCH (or 0) for those that it does not name
+    /// Set attributes of implied directories, and of a root that is not described: a comma-separated list of uid=N, gid=N, mode=N and
+    /// mtime=N [default: 0, 0, 0755, and SOURCE_DATE_EPOCH or 0]
     #[arg(short, long, value_name = "LIST")]
     defaults: Option<String>,
-    /// Write an export table, for NFS
+    /// Write an export table, which NFS needs
     #[arg(short, long)]
     exportable: bool,
     /// Do not pack the tail ends of files larger than a block together
@@ -59,13 +59,13 @@ pub struct ImageOptions {
 /// Options of the output.
 #[derive(Debug, clap::Args)]
 pub struct OutputOptions {
-    /// Replace the output if it exists
+    /// Replace an existing output
     #[arg(short, long)]
     pub force: bool,
     /// Print neither names nor statistics
     #[arg(short, long)]
     pub quiet: bool,
-    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    /// Read the image back before it gets its name, and compare each block with the content that was packed
     #[arg(long)]
     verify: bool,
     #[command(flatten)]
@@ -93,8 +93,8 @@ impl OutputOptions {
 /// Returns the help after the options.
 pub fn details() -> String {
     format!(
-        "Compressors: {} (default: {}).\nA value of --defaults that is empty or not a number is an error (1.3.1 takes it for 0).\n\
-         An image goes to standard output (-) or to a pipe when it is whole, and names and statistics then to standard error.",
+        "Compressors: {} (default: {}).\nA --defaults value that is empty or not a number is an error (1.3.1 uses 0).\n\
+         An image for standard output (-) or a pipe is written when it is complete; names and statistics then go to standard error.",
         COMPRESSORS.join(", "),
         COMPRESSORS[0]
     )

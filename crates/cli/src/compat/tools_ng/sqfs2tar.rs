@@ -27,33 +27,33 @@ pub struct Sqfs2Tar {
     #[arg(short, long, value_name = "NAME")]
     #[arg(value_parser = one_of(StreamFormat::ALL.map(|format| (format.name(), format))))]
     compressor: Option<StreamFormat>,
-    /// Only what is below this directory of the image, which becomes the root of the tar. If it is given several times, the
-    /// names of the directories are kept
+    /// Write only the contents of this directory of the image, which becomes the root of the tar. If repeated, the names of the directories
+    /// are kept
     #[arg(short = 'd', long, value_name = "DIR")]
     subdir: Vec<OsString>,
-    /// With a single --subdir, keep its name before what is below it
+    /// With a single --subdir, keep the name of the directory
     #[arg(short, long)]
     keep_as_dir: bool,
-    /// Put everything into this directory, which gets the attributes of the image's root; '.' puts './' before all names.
-    /// Without it the attributes of the root are lost
+    /// Put everything into this directory, which gets the attributes of the image's root; '.' puts './' before all names. Without it, the
+    /// attributes of the root are lost
     #[arg(short, long, value_name = "DIR")]
     root_becomes: Option<OsString>,
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(short = 'X', long)]
     no_xattr: bool,
     /// Write each name of a file with its content, instead of hard links
     #[arg(short = 'L', long)]
     no_hard_links: bool,
-    /// Fail on what a tar cannot hold (sockets) instead of leaving it out
+    /// Fail on entries that a tar cannot hold (sockets) instead of leaving them out
     #[arg(short = 's', long)]
     no_skip: bool,
     /// Write holes as zeros, for readers that do not know GNU sparse files
     #[arg(long)]
     no_sparse: bool,
-    /// Report what cannot be read and continue, with zeros in place of damaged content; the exit status is then 2
+    /// Report what cannot be read, write zeros for damaged content, and exit with status 2
     #[arg(long = "continue")]
     continue_on_error: bool,
-    /// Threads that decompress and compress; 0 does it on the main thread [default: number of CPUs]
+    /// Run N threads that decompress and compress; 0 works on the main thread [default: number of CPUs]
     #[arg(long, value_name = "COUNT", value_parser = number::<usize>(0..=1024))]
     num_jobs: Option<usize>,
     #[command(flatten)]
@@ -67,13 +67,13 @@ impl Command for Sqfs2Tar {
     const NAME: &'static str = "sqfs2tar";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
+        "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
         "Holes are written as holes (GNU sparse format 1.0) unless --no-sparse is given.",
-        "What does not fit into ustar goes into PAX records, where that release writes GNU entries.",
+        "Data that does not fit into ustar goes into PAX records; that release writes GNU entries.",
         "User and group names are left empty.",
         "It uses several threads.",
         "A tar is not written to a terminal.",
-        "An empty --subdir (`/`, `.`) is everything.",
+        "An empty --subdir (`/`, `.`) means everything.",
     ];
 
     fn details() -> String {

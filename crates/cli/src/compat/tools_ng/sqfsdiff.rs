@@ -37,10 +37,10 @@ pub struct SqfsDiff {
     /// Compare inode numbers
     #[arg(short = 'I', long)]
     inode_num: bool,
-    /// Compare the superblocks too, if the trees are equal
+    /// Also compare the superblocks, if the trees are equal
     #[arg(short = 'S', long = "super")]
     superblocks: bool,
-    /// Extract files that differ or that only one image has, to the directories 'old' and 'new' in this one
+    /// Extract files that differ, or that only one image has, to the directories 'old' and 'new' in this directory
     #[arg(short, long, value_name = "DIR")]
     extract: Option<PathBuf>,
 }
@@ -67,9 +67,9 @@ impl Command for SqfsDiff {
     const NAME: &'static str = "sqfsdiff";
     const COMPAT: Compat = Compat::ExitTwo;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
-        "A link target that differs counts for the exit code, as the manual page says; that release only prints it.",
-        "Names are printed with control characters and backslashes escaped, one a line.",
+        "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
+        "A different link target counts for the exit status, as the manual page says; that release only prints it.",
+        "Names are printed with control characters and backslashes escaped, one per line.",
     ];
 
     fn details() -> String {

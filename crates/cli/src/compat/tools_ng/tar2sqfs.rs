@@ -22,23 +22,22 @@ use crate::ui::observer::{OutputStyle, run_pack};
 pub struct Tar2Sqfs {
     /// The image to write; - for standard output
     image: PathBuf,
-    /// Pack only what is below this directory of the tar, which becomes the root. Without it, an entry for './' or '/' describes
-    /// the root
+    /// Pack only the contents of this directory of the tar, which becomes the root. Without it, an entry for './' or '/' describes the root
     #[arg(short, long, value_name = "DIR")]
     root_becomes: Option<OsString>,
-    /// With --root-becomes, leave symbolic links as they are; else those that point below DIR are adjusted
+    /// With --root-becomes, do not adjust symbolic links that point below DIR
     #[arg(short = 'S', long)]
     no_symlink_retarget: bool,
-    /// Fail on what cannot be stored (attributes with an unknown prefix) and on any fault of the tar instead of going on
+    /// Fail on unsupported attributes (with an unknown prefix) and on any fault of the tar, instead of continuing
     #[arg(short = 's', long)]
     no_skip: bool,
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(short = 'x', long)]
     no_xattr: bool,
-    /// Set the default time on everything instead of the times of the tar
+    /// Set the default time on everything instead of the times in the tar
     #[arg(short = 'k', long)]
     no_keep_time: bool,
-    /// Leave out entries whose whole path matches; '*' matches slashes too
+    /// Leave out entries whose complete path matches; '*' also matches slashes
     #[arg(short = 'E', long, value_name = "GLOB")]
     exclude_dir: Vec<OsString>,
     #[command(flatten)]
@@ -51,19 +50,19 @@ impl Command for Tar2Sqfs {
     const NAME: &'static str = "tar2sqfs";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
-        "A path that comes twice is not an error, the last wins.",
+        "A path that appears twice is not an error; the last entry wins.",
         "Hard links may come in any order.",
-        "lz4, lzip and lzma inputs are taken as well.",
-        "With -r, links that do not point below the new root stay byte for byte as they are.",
-        "An input without a single block, of which that release makes an empty image, is an error.",
-        "Faults of a tar by which nothing is lost are warnings, unless -s is given.",
+        "lz4, lzip and lzma inputs are accepted too.",
+        "With -r, links that do not point below the new root stay unchanged, byte for byte.",
+        "An input without a single block is an error; that release writes an empty image.",
+        "Faults of a tar that lose nothing are warnings, unless -s is given.",
     ];
 
     fn details() -> String {
         format!(
             "{} The tar may be compressed with gzip, xz, zstd, bzip2, lz4, lzip or lzma.\n\
-             An input that ends before its first block is an error, here only: the program that writes it has failed.\n\
-             --queue-backlog counts blocks; it bounds the memory for blocks in flight to COUNT times the block size.",
+             An input that ends before its first block is an error, because the program that writes it has failed.\n\
+             --queue-backlog limits the memory for blocks in flight to COUNT times the block size.",
             options::details()
         )
     }

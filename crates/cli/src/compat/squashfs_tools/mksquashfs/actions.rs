@@ -24,31 +24,31 @@ use crate::ui::io::Io;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Actions")]
 pub struct ActionOptions {
-    /// Apply an action to the entries that an expression is true for: 'uid(0)@name(*.c) && depth(<3)'
+    /// Apply an action to the entries for which an expression is true: 'uid(0)@name(*.c) && depth(<3)'
     #[arg(long, visible_alias = "a", value_name = "ACTION@EXPRESSION")]
     action: Vec<OsString>,
-    /// The same, and print the evaluation of the expression for each entry
+    /// Same as -action, and print the evaluation of the expression for each entry
     #[arg(long, visible_alias = "va", value_name = "ACTION@EXPRESSION")]
     log_action: Vec<OsString>,
-    /// The same, and print it where it is true
+    /// Same as -action, and print the evaluation if it is true
     #[arg(long, visible_alias = "ta", value_name = "ACTION@EXPRESSION")]
     true_action: Vec<OsString>,
-    /// The same, and print it where it is false
+    /// Same as -action, and print the evaluation if it is false
     #[arg(long, visible_alias = "fa", value_name = "ACTION@EXPRESSION")]
     false_action: Vec<OsString>,
-    /// Apply the actions in FILE, one a line; a backslash at its end continues a line, and '#' begins a comment
+    /// Apply the actions in FILE, one per line; a backslash at its end continues a line, and '#' begins a comment
     #[arg(long, visible_alias = "af", value_name = "FILE")]
     action_file: Vec<PathBuf>,
-    /// The same, and print the evaluation of each expression for each entry
+    /// Same as -action-file, and print the evaluation of each expression for each entry
     #[arg(long, visible_alias = "vaf", value_name = "FILE")]
     log_action_file: Vec<PathBuf>,
-    /// The same, and print it where it is true
+    /// Same as -action-file, and print the evaluations that are true
     #[arg(long, visible_alias = "taf", value_name = "FILE")]
     true_action_file: Vec<PathBuf>,
-    /// The same, and print it where it is false
+    /// Same as -action-file, and print the evaluations that are false
     #[arg(long, visible_alias = "faf", value_name = "FILE")]
     false_action_file: Vec<PathBuf>,
-    /// Follow the symbolic links at a path in the image, a pattern: the same as dereference(delete)@pathname(PATH)
+    /// Follow the symbolic links at the paths in the image that match a pattern: same as dereference(delete)@pathname(PATH)
     #[arg(long, value_name = "PATH", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
     deref_path: Vec<OsString>,
 }

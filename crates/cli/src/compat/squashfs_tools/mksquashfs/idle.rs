@@ -17,15 +17,15 @@ const IDLE: [(&str, Option<Kind>, &str); 14] = [
     ("read-queue", Some(Kind::Number(1, i32::MAX)), QUEUES),
     ("write-queue", Some(Kind::Number(2, i32::MAX)), QUEUES),
     ("fragment-queue", Some(Kind::Number(1, i32::MAX)), QUEUES),
-    ("reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
-    ("not-reproducible", None, "Accepted without effect: an image depends on its input and options alone"),
+    ("reproducible", None, "Accepted without effect: an image depends only on its input and options"),
+    ("not-reproducible", None, "Accepted without effect: an image depends only on its input and options"),
     ("no-recovery", None, RECOVERY),
     ("recovery-path", Some(Kind::Text), RECOVERY),
-    ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are never looked up"),
+    ("numeric-owner", None, "Accepted without effect: names of users and groups in a tar are ignored"),
 ];
 const READING: &str = "Accepted without effect: files are read ahead by a few threads, within the memory allowed";
 const QUEUES: &str = "Accepted without effect: -mem bounds all queues together";
-const RECOVERY: &str = "Accepted without effect: an image that is appended to is never changed in place";
+const RECOVERY: &str = "Accepted without effect: appending never changes an image in place";
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -39,7 +39,7 @@ const REFUSED: [(&[&str], usize, &str); 2] = [
     (
         &["recover"],
         1,
-        "that of squashfs-tools, which appended to the image and wrote the file: here an image stays as it is until the new one is whole",
+        "the mksquashfs that wrote the recovery file; this one keeps an image unchanged until the new one is complete",
     ),
 ];
 

@@ -45,65 +45,64 @@ pub use values::compressor_help;
 /// Pack directories and files into a SquashFS image (drop-in for squashfs-tools)
 #[derive(Debug, clap::Args)]
 pub struct MkSquashFs {
-    /// Directories and files to pack, or - with -tar, -p or -pf, then the image to write, or - for standard output
+    /// The directories and files to pack, or - with -tar, -p or -pf; then the image to write, or - for standard output
     #[arg(required_unless_present = "fix", num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
-    /// Replace the image if it exists, rather than append to it
+    /// Replace an existing image instead of appending to it
     #[arg(long)]
     noappend: bool,
-    /// Put all that is in the image that is appended to, and the attributes of its root, into this directory of the new root
+    /// Put the content of the image that is appended to, with the attributes of its root, into this directory of the new root
     #[arg(long, value_name = "NAME")]
     root_becomes: Option<OsString>,
     /// Read a tar from standard input, plain or compressed
     #[arg(long)]
     tar: bool,
-    /// Put a single source directory below a new root, too
+    /// Put even a single source directory below a new root
     #[arg(long)]
     keep_as_directory: bool,
-    /// Do not cross file systems: mount points become empty directories
+    /// Do not enter other file systems; mount points become empty directories
     #[arg(long)]
     one_file_system: bool,
-    /// As -one-file-system, without the empty directories
+    /// Same as -one-file-system, but leave out the empty directories
     #[arg(long)]
     one_file_system_x: bool,
-    /// Follow symbolic links, to wherever they lead; those that lead to nothing, or to a directory that they are in, are left out
+    /// Follow symbolic links. A link that leads nowhere, or to a directory that contains the link, is left out
     #[arg(long, overrides_with = "deref", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
     dereference: bool,
-    /// Follow symbolic links; those that cannot be followed are kept as links (keep) or left out (delete)
+    /// Follow symbolic links; keep links that cannot be followed (keep), or leave them out (delete)
     #[arg(long, value_name = "RESPONSE", overrides_with = "dereference", value_parser = one_of(RESPONSES))]
     #[arg(conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
     deref: Option<NotFollowed>,
-    /// Keep all names of the paths of sources, as tar does, not their last ones
+    /// Keep the complete paths of sources, like tar, instead of their last names
     #[arg(long, alias = "tarstyle", conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0"])]
     no_strip: bool,
-    /// Read paths to pack from standard input, one a line, as cpio does: directories without what is below them
+    /// Read the paths to pack from standard input, one per line, like cpio: directories without their contents
     #[arg(long, conflicts_with_all = ["tar", "cpiostyle0"])]
     cpiostyle: bool,
-    /// As -cpiostyle; each path ends with a NUL byte (find -print0)
+    /// Same as -cpiostyle, but each path ends with a NUL byte (find -print0)
     #[arg(long, conflicts_with = "tar")]
     cpiostyle0: bool,
-    /// Leave out what is at more than this many names below the root
+    /// Leave out entries with more than this many names below the root
     #[arg(long, value_name = "LEVELS", conflicts_with = "tar", value_parser = number::<usize>(0..=u32::MAX.into()))]
     max_depth: Option<usize>,
-    /// Pack files in the order of the priorities in FILE, high ones first. A line has a path, as for -e, and a number from -32768 to
-    /// 32767: that of a directory counts for all below it; without a line it is 0
+    /// Pack files in the order of the priorities in FILE, highest first. A line has a path, as for -e, and a number from -32768 to 32767,
+    /// which for a directory applies to everything below [default: 0]
     #[arg(long, value_name = "FILE", conflicts_with = "tar")]
     sort: Option<PathBuf>,
-    /// Leave out what is at these paths, and all below: all words that follow. A path that begins with /, ./ or ../ is one of this
-    /// machine, any other is below each source
+    /// Leave out these paths and everything below them; all following words are paths. A path that begins with /, ./ or ../ is on this
+    /// machine, any other below each source
     #[arg(long = "e", value_name = "PATH", num_args = 1..)]
     e: Vec<OsString>,
-    /// Leave out what is at the paths in this file, one a line; '#' begins a comment
+    /// Leave out the paths in this file, one per line; '#' begins a comment
     #[arg(long, value_name = "FILE")]
     ef: Vec<PathBuf>,
-    /// Paths to leave out are patterns of paths below the root, as a shell has them, with !(A|B) and the like; after '... ' they match
-    /// in any directory
+    /// Use exclude paths as shell patterns of paths below the root, also with !(A|B) and similar; after '... ' they match in any directory
     #[arg(long, overrides_with = "regex")]
     wildcards: bool,
-    /// Paths to leave out are POSIX extended regular expressions, one for each name of a path
+    /// Use exclude paths as POSIX extended regular expressions, one for each name of a path
     #[arg(long, overrides_with = "wildcards")]
     regex: bool,
-    /// Write a list of where the data of files and the fragment blocks begin in the image to FILE, with bytes from its start
+    /// Write a list of the offsets of file data and fragment blocks in the image to FILE
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     #[command(flatten)]
@@ -120,34 +119,39 @@ impl Command for MkSquashFs {
     const NAME: &'static str = "mksquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image is not appended to in place: what it has is packed anew, with what is appended, and then replaces it. So no recovery file is \
-         written, and -recover is refused. A block device, and an image at an -offset, cannot be appended to.",
-        "What is appended gets a new name (`_1`) only if the image has its own: in the order of names, after what keeps its name.",
-        "An image called - goes to standard output, also without -stream.",
-        "-stream writes an image that is whole, with its superblock at its start and each content once; until then it is in TMPDIR. With it, \
-         an image other than - is an error, and -info, -percentage and -offset are not.",
-        "-fix accepts an image that is whole.",
-        "The summary has the sizes and numbers of squashfs-tools in their words, but one number for devices, fifos and sockets, and neither \
-         the first lines nor the lists of uids and gids. -info prints paths alone: no kinds, no sizes and no DUPLICATE.",
-        "Files whose size changes while they are packed are stored with a warning, and not read again each time that they grow.",
-        "A file that two sources have without a hard link, because one source is in the other one, is packed twice; its content is stored once.",
-        "Names of users and groups in a tar are not looked up.",
-        "An entry of a tar for the root itself (./) gives the root its attributes; there it is passed over.",
+        "Appending does not change the image in place: mksquashfs writes a new image with the old and the new content, which \
+         replaces the old image. So no recovery file is written, and -recover is rejected. A block device, and an image at an \
+         -offset, cannot be appended to.",
+        "Appended entries get new names (`_1`) only if the image has their names. They are handled in the order of names, \
+         after the entries that keep their names.",
+        "An image named - goes to standard output, even without -stream.",
+        "-stream writes a complete image, with its superblock at the start and each content once; until then the image is in \
+         TMPDIR. With -stream, an image other than - is an error, and -info, -percentage and -offset are allowed.",
+        "-fix accepts a complete image.",
+        "The summary has the sizes and numbers of squashfs-tools in the same words, but one number for devices, fifos and \
+         sockets, and neither the first lines nor the lists of uids and gids. -info prints only paths: no kinds, no sizes and \
+         no DUPLICATE.",
+        "A file whose size changes while it is packed is stored with a warning; it is not read again each time that it grows.",
+        "If one source contains another, a file that both have is packed twice, without a hard link; its content is stored \
+         once.",
+        "Names of users and groups in a tar are ignored.",
+        "An entry of a tar for the root itself (./) sets the attributes of the root; squashfs-tools ignore it.",
         "A definition whose command fails is an error.",
-        "Times are numbers, `now` or `inode`; `inode`, and so -repro, is refused for a tar and with definitions.",
-        "Paths of -cpiostyle and -no-strip are all from /, or all from the same directory, and follow no symbolic link.",
-        "With -sort or actions a file that cannot be read is an error.",
-        "Actions are applied before definitions and before the other options that change entries: -xattrs-exclude is for attributes that \
-         xattrs-add adds, too.",
-        "A file that align() is for shares no data with an earlier one.",
-        "Symbolic links that multiply the entries are an error: more than 4194304 below links to directories.",
-        "-log lists data in its order in the image, no file of zeros alone, and a file that an action moved under its new path.",
+        "Times are numbers, `now` or `inode`; `inode`, and so -repro, is rejected for a tar and with definitions.",
+        "Paths of -cpiostyle and -no-strip all start from /, or all from the same directory, and follow no symbolic link.",
+        "With -sort or actions, a file that cannot be read is an error.",
+        "Actions are applied before definitions and before the other options that change entries, so that -xattrs-exclude \
+         also applies to attributes that xattrs-add adds.",
+        "A file with align() shares no data with an earlier file.",
+        "Symbolic links that multiply the entries are an error: more than 4194304 entries below links to directories.",
+        "-log lists data in the order of the image. It does not list files that contain only zeros, and lists a file that an \
+         action moved under its new path.",
         "Logs of actions come before the first lines, in the order of names.",
-        "A number or an argument of an action that is out of range is an error.",
-        "An attribute of a further name of a file (`x` after `L`) is an error in definitions.",
+        "An action's number or argument that is out of range is an error.",
+        "In definitions, an attribute of a further name of a file (`x` after `L`) is an error.",
         posix_regex::DIFFERENCE,
-        "A definition of a file of the host (`l`) has an inode of its own. There it is a hard link if the file is in the source \
-         too.",
+        "A definition of a file of the host (`l`) has its own inode. In squashfs-tools it is a hard link if the source has \
+         the file too.",
     ];
 
     const EXAMPLES: &'static [&'static str] = &[
@@ -156,9 +160,9 @@ impl Command for MkSquashFs {
     ];
 
     fn details() -> String {
-        "An image that exists is replaced with -noappend, and appended to without it: it keeps all that it has, its block size, its compressor \
-         and its other properties. The new image appears under its name only when it is whole.\n\
-         SOURCE_DATE_EPOCH is the time of the image, and later times of entries become this one."
+        "-noappend replaces an existing image; without it, mksquashfs appends to the image, which keeps its entries, its \
+         block size, its compressor and its other properties. The new image appears under its name when it is complete.\n\
+         SOURCE_DATE_EPOCH sets the creation time of the image and clamps newer modification times to it."
             .to_string()
     }
 

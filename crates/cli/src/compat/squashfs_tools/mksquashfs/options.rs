@@ -23,14 +23,14 @@ use packline_manifests::ModeChange;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
-    /// Compressor; -help-comp NAME lists the options of one
+    /// Choose the compressor; -help-comp NAME lists its options
     #[arg(long, value_name = "NAME", default_value = COMPRESSORS[0])]
     #[arg(value_parser = one_of(COMPRESSORS.map(|name| (name, name))))]
     comp: &'static str,
-    /// Print the options of a compressor and exit; 'all' for those of all
+    /// Print the options of a compressor, or of 'all', and exit
     #[arg(long, value_name = "NAME", value_parser = text_or_help(|name| Some(values::compressor_help(name))))]
     help_comp: Option<String>,
-    /// Block size, a power of two from 4K to 1M
+    /// Set the block size, a power of two from 4K to 1M
     #[arg(long = "b", value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = text(values::block_size))]
     pub b: BlockSize,
     /// Do not compress the inode table
@@ -59,43 +59,43 @@ pub struct Compression {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of compressors")]
 struct CompressorOptions {
-    /// Effort, of gzip, lzo, lz4 and zstd
+    /// Set the effort of gzip, lzo, lz4 or zstd
     #[arg(long = "Xcompression-level", value_name = "LEVEL")]
     compression_level: Option<String>,
-    /// Window of gzip, a power of two of bytes: 8 to 15
+    /// Set the window of gzip, as a power of two in bytes: 8 to 15
     #[arg(long = "Xwindow-size", value_name = "BITS")]
     window_size: Option<String>,
-    /// Strategies of gzip, separated by commas: each is tried
+    /// Try each of these strategies of gzip, separated by commas
     #[arg(long = "Xstrategy", value_name = "LIST")]
     strategy: Option<String>,
-    /// Algorithm of lzo
+    /// Choose the algorithm of lzo
     #[arg(long = "Xalgorithm", value_name = "NAME")]
     algorithm: Option<String>,
-    /// Compress with high compression of lz4
+    /// Use the high compression of lz4
     #[arg(long = "Xhc")]
     hc: bool,
     /// Compress faster and worse with lz4
     #[arg(long = "Xacceleration", value_name = "FACTOR")]
     acceleration: Option<String>,
-    /// Filters of xz for machine code, separated by commas: each is tried
+    /// Try each of these xz filters for machine code, separated by commas
     #[arg(long = "Xbcj", value_name = "LIST")]
     bcj: Option<String>,
-    /// Dictionary of xz, in bytes or as a share of the block size: 75%
+    /// Set the dictionary of xz, in bytes or as a share of the block size: 75%
     #[arg(long = "Xdict-size", value_name = "SIZE")]
     dict_size: Option<String>,
-    /// Preset of xz, 0 to 9
+    /// Set the preset of xz, 0 to 9
     #[arg(long = "Xpreset", value_name = "LEVEL")]
     preset: Option<String>,
     /// Search longer with xz
     #[arg(long = "Xe")]
     extreme: bool,
-    /// Literal context bits of xz
+    /// Set the literal context bits of xz
     #[arg(long = "Xlc", value_name = "BITS")]
     lc: Option<String>,
-    /// Literal position bits of xz
+    /// Set the literal position bits of xz
     #[arg(long = "Xlp", value_name = "BITS")]
     lp: Option<String>,
-    /// Position bits of xz
+    /// Set the position bits of xz
     #[arg(long = "Xpb", value_name = "BITS")]
     pb: Option<String>,
 }
@@ -121,16 +121,16 @@ pub struct Layout {
     /// Use no fragments
     #[arg(long)]
     no_fragments: bool,
-    /// Store files with the same content each
+    /// Store files with equal content again each time
     #[arg(long)]
     no_duplicates: bool,
-    /// Store each name of a file as a file of its own
+    /// Store each name of a file as a separate file
     #[arg(long)]
     pub no_hardlinks: bool,
     /// Do not pad the image to a multiple of 4K
     #[arg(long)]
     nopad: bool,
-    /// Byte of the file at which the image begins
+    /// Begin the image at this byte of the file
     #[arg(long, visible_alias = "o", value_name = "BYTES", default_value = "0")]
     #[arg(value_parser = text(|text| values::size(text, 0..=1 << 50)))]
     pub offset: u64,
@@ -139,13 +139,13 @@ pub struct Layout {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Times")]
 pub struct Times {
-    /// Time of the image: seconds since 1970, 'now', or 'inode' for the latest of its entries [default: now]
+    /// Set the creation time of the image: seconds since 1970, 'now', or 'inode' for the latest time of its entries [default: now]
     #[arg(long, alias = "fstime", value_name = "TIME", value_parser = text(Time::parse))]
     mkfs_time: Option<Time>,
-    /// Time of all entries
+    /// Set the time of all entries
     #[arg(long, alias = "all-time", value_name = "TIME", value_parser = text(Time::parse))]
     inode_time: Option<Time>,
-    /// Time of the root
+    /// Set the time of the root
     #[arg(long, value_name = "TIME", value_parser = text(Time::parse))]
     root_time: Option<Time>,
     /// Same as -mkfs-time inode
@@ -162,28 +162,28 @@ pub struct Owners {
     /// Make root the owner of everything
     #[arg(long, alias = "root-owned")]
     all_root: bool,
-    /// Owner of everything, a number or a name
+    /// Set the owner of everything, by number or name
     #[arg(long, value_name = "USER", value_parser = text(Owner::parse))]
     force_uid: Option<Owner>,
-    /// Group of everything
+    /// Set the group of everything, by number or name
     #[arg(long, value_name = "GROUP", value_parser = text(Owner::parse))]
     force_gid: Option<Owner>,
     /// Add this to all numbers of users and groups
     #[arg(long, value_name = "N", default_value = "0", value_parser = number::<u32>(0..=u32::MAX.into()))]
     uid_gid_offset: u32,
-    /// Permissions of the root, octal or as chmod(1) takes them
+    /// Set the permissions of the root, octal or as for chmod(1)
     #[arg(long, value_name = "MODE", value_parser = text(ModeChange::parse))]
     root_mode: Option<ModeChange>,
-    /// Owner of the root
+    /// Set the owner of the root
     #[arg(long, value_name = "USER", value_parser = text(Owner::parse))]
     root_uid: Option<Owner>,
-    /// Group of the root
+    /// Set the group of the root
     #[arg(long, value_name = "GROUP", value_parser = text(Owner::parse))]
     root_gid: Option<Owner>,
-    /// Permissions of everything but directories
+    /// Set the permissions of everything except directories
     #[arg(long, value_name = "MODE", value_parser = text(ModeChange::parse))]
     force_file_mode: Option<ModeChange>,
-    /// Permissions of all directories
+    /// Set the permissions of all directories
     #[arg(long, value_name = "MODE", value_parser = text(ModeChange::parse))]
     force_dir_mode: Option<ModeChange>,
 }
@@ -191,20 +191,20 @@ pub struct Owners {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Extended attributes")]
 pub struct Xattrs {
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(long, overrides_with = "xattrs")]
     #[arg(conflicts_with_all = ["xattrs_exclude", "xattrs_include", "xattrs_add"])]
     no_xattrs: bool,
-    /// Store extended attributes, which is the default
+    /// Store extended attributes (default)
     #[arg(long, overrides_with = "no_xattrs")]
     xattrs: bool,
-    /// Leave out those whose names match a POSIX extended regular expression
+    /// Leave out extended attributes whose names match a POSIX extended regular expression
     #[arg(long, value_name = "REGEX", value_parser = text(expression))]
     xattrs_exclude: Option<regex::bytes::Regex>,
-    /// Leave out those whose names do not match
+    /// Leave out extended attributes whose names do not match
     #[arg(long, value_name = "REGEX", value_parser = text(expression))]
     xattrs_include: Option<regex::bytes::Regex>,
-    /// Add an attribute to everything; user.* to files and directories only. VALUE is text, or 0sBASE64, 0xDIGITS, 0tESCAPED
+    /// Add an extended attribute to everything; user.* only to files and directories. VALUE is text, or 0sBASE64, 0xDIGITS, 0tESCAPED
     #[arg(long, value_name = "NAME=VALUE", value_parser = text(values::xattr))]
     xattrs_add: Vec<Xattr>,
 }
@@ -212,16 +212,16 @@ pub struct Xattrs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tar input")]
 pub struct TarOptions {
-    /// Continue after the end mark of the tar with what follows: tars one after the other are packed as one
+    /// Continue after the end mark of the tar, so that concatenated tars are packed as one
     #[arg(long)]
     pub ignore_zeros: bool,
-    /// Permissions of directories that the tar only implies, and of a root that it does not describe [default: 0755]
+    /// Set the permissions of directories that the tar only implies, and of a root that it does not describe [default: 0755]
     #[arg(long, value_name = "MODE", value_parser = text(ModeChange::parse))]
     default_mode: Option<ModeChange>,
-    /// Owner of them [default: the user]
+    /// Set the owner of these directories [default: the user]
     #[arg(long, value_name = "USER", value_parser = text(Owner::parse))]
     default_uid: Option<Owner>,
-    /// Group of them [default: the group of the user]
+    /// Set the group of these directories [default: the group of the user]
     #[arg(long, value_name = "GROUP", value_parser = text(Owner::parse))]
     default_gid: Option<Owner>,
 }
@@ -229,22 +229,22 @@ pub struct TarOptions {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources and output")]
 pub struct Running {
-    /// Number of compressing threads [default: number of CPUs]
+    /// Run this many compressing threads [default: number of CPUs]
     #[arg(long, value_name = "N", value_parser = number::<usize>(1..=1024))]
     processors: Option<usize>,
-    /// Memory of this program at most [default: what is available]
+    /// Limit the memory of this program [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = text(|text| values::size(text, 1 << 20..=1 << 50)))]
     mem: Option<u64>,
-    /// The same as a share of the machine's memory, percent
+    /// Limit the memory of this program, in percent of the machine's memory
     #[arg(long, value_name = "PERCENT", value_parser = number::<u64>(1..=100))]
     mem_percent: Option<u64>,
-    /// Print nothing but warnings and errors
+    /// Print only warnings and errors
     #[arg(long)]
     pub quiet: bool,
     /// Print the path of each entry
     #[arg(long)]
     info: bool,
-    /// Print the path of each entry to FILE; the progress bar stays
+    /// Print the path of each entry to FILE, and keep the progress bar
     #[arg(long, value_name = "FILE", conflicts_with = "info")]
     pub info_file: Option<PathBuf>,
     /// Show no progress bar
@@ -253,13 +253,13 @@ pub struct Running {
     /// Show a progress bar, also with -info
     #[arg(long)]
     progress: bool,
-    /// Print the percentage of the content that is packed, a line each
+    /// Print the packed percentage of the content, one number per line
     #[arg(long)]
     percentage: bool,
-    /// End with the first file that cannot be read; by default such a file is reported and stored as an empty file
+    /// Stop at the first file that cannot be read, instead of reporting it and storing an empty file
     #[arg(long)]
     pub exit_on_error: bool,
-    /// Read the image back before it gets its name, decode each block, and compare it with the content that was packed
+    /// Read the image back before it gets its name, and compare each block with the content that was packed
     #[arg(long)]
     pub verify: bool,
 }

@@ -18,13 +18,13 @@ pub struct Pseudo {
     /// Add or change the entry that a definition describes: 'dev/null c 666 root root 1 3'
     #[arg(long = "p", value_name = "DEFINITION")]
     p: Vec<OsString>,
-    /// The same with the definitions of a file, one a line; those of standard input if it is -. Commands in them are run
+    /// Add or change the entries that FILE defines, one per line; - reads standard input. Commands in it are run
     #[arg(long = "pf", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pf: Vec<PathBuf>,
-    /// Create directories that definitions lack, and a root, with these attributes: 'd MODE UID GID' or 'D TIME MODE UID GID'
+    /// Create the root and directories that definitions lack, with these attributes: 'd MODE UID GID' or 'D TIME MODE UID GID'
     #[arg(long = "pd", alias = "pseudo-dir", value_name = "ATTRIBUTES")]
     pd: Option<OsString>,
-    /// Apply -all-root, -force-uid, -force-gid, -force-file-mode and -force-dir-mode before definitions rather than after them
+    /// Apply -all-root, -force-uid, -force-gid, -force-file-mode and -force-dir-mode before definitions instead of after them
     #[arg(long)]
     pseudo_override: bool,
 }

@@ -13,12 +13,12 @@ use crate::ui::target;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources and output")]
 pub struct Streaming {
-    /// Write the image to standard output (IMAGE is -) and nothing but warnings and errors to standard error. The image is whole: it
-    /// needs no -fix
+    /// Write the image to standard output (IMAGE is -), and only warnings and errors to standard error. The image is complete and needs no
+    /// -fix
     #[arg(long)]
     pub stream: bool,
-    /// Move the superblock of FILE, an image that -stream of squashfs-tools wrote, from its end to its start, and exit; an image that has
-    /// it there stays as it is
+    /// Move the superblock of FILE from its end to its start and exit. FILE is an image that -stream of squashfs-tools wrote; a complete
+    /// image does not change
     #[arg(long, value_name = "FILE", exclusive = true)]
     fix: Option<PathBuf>,
 }

@@ -46,8 +46,8 @@ pub struct Unsquashfs {
     /// The image: a file, a block device or a pipe; - for standard input
     #[arg(value_name = "FILESYSTEM")]
     image: PathBuf,
-    /// Files and directories to list or extract, or with -excludes not to; with -cat, files to print. Wildcards match names, never a
-    /// '/'; '... NAME' with -excludes leaves NAME out wherever it is
+    /// The files and directories to list or extract, or with -excludes to leave out; with -cat, the files to print. Wildcards match names,
+    /// but not '/'; '... NAME' with -excludes matches NAME anywhere
     #[arg(value_name = "FILE", trailing_var_arg = true, allow_hyphen_values = true)]
     files: Vec<OsString>,
     #[command(flatten)]
@@ -66,45 +66,45 @@ pub struct Unsquashfs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Filters")]
 struct Filter {
-    /// Directory to extract to; what stands for the root in listings
+    /// Extract to this directory; in listings, show it as the root
     // Not a `PathBuf` for clap, which refuses an empty one: in listings an empty text is usual.
     #[arg(long, visible_alias = "d", value_name = "DIR", default_value = "squashfs-root")]
     #[arg(value_parser = OsStringValueParser::new().map(PathBuf::from))]
     dest: PathBuf,
-    /// Descend into at most so many levels of directories
+    /// Descend into at most this many levels of directories
     #[arg(long, visible_alias = "max", value_name = "LEVELS", value_parser = number::<usize>(0..=i64::from(i32::MAX)))]
     max_depth: Option<usize>,
-    /// Leave out the files on the command line, rather than everything else
+    /// Leave out the files on the command line instead of everything else
     #[arg(long)]
     excludes: bool,
     /// Leave out these files; the list ends with ';'
     #[arg(long, visible_alias = "ex", value_name = "FILE", num_args = 1.., value_terminator = ";")]
     exclude_list: Vec<OsString>,
-    /// Extract the files that FILE names, one a line; '#' begins a comment, a backslash before it a name
+    /// Extract the files that FILE names, one per line; '#' begins a comment, and a backslash may precede a name
     #[arg(long, visible_aliases = ["ef", "e"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     extract_file: Vec<PathBuf>,
-    /// Leave out the files that FILE names, one a line
+    /// Leave out the files that FILE names, one per line
     #[arg(long, visible_aliases = ["excf", "exc"], value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     exclude_file: Vec<PathBuf>,
-    /// Abort if a file to extract or to leave out is not there
+    /// Fail if a file to extract or to leave out does not exist
     #[arg(long = "match", visible_alias = "missing", alias = "missing-symlinks")]
     missing: bool,
-    /// Follow a symbolic link at the end of a file's path, and extract what it points to as well
+    /// Follow a symbolic link at the end of a path, and also extract the file it leads to
     #[arg(long = "follow-symlinks", visible_aliases = ["follow", "L"], alias = "follow-symlink")]
     follow: bool,
-    /// Take names as they are
+    /// Use names literally
     #[arg(long = "no-wildcards", visible_alias = "no-wild", conflicts_with = "regex")]
     no_wildcards: bool,
-    /// Take names as POSIX extended regular expressions
+    /// Use names as POSIX extended regular expressions
     #[arg(long, visible_alias = "r")]
     regex: bool,
     /// Print the files to standard output
     #[arg(long)]
     cat: bool,
-    /// Write a pseudo file of the image, as mksquashfs -pf reads it, to FILE; to standard output if that is -
+    /// Write the image to FILE as a pseudo file for mksquashfs -pf; - is standard output
     #[arg(long, visible_alias = "pf", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pseudo_file: Option<OsString>,
-    /// Extract into directories that exist, and replace files
+    /// Extract into existing directories, and replace files
     #[arg(long, visible_alias = "f")]
     force: bool,
 }
@@ -116,34 +116,34 @@ struct Listing {
     /// Print the superblock
     #[arg(long, visible_alias = "s")]
     stat: bool,
-    /// Print the time of creation, seconds since 1970
+    /// Print the creation time in seconds since 1970
     #[arg(long, visible_alias = "fstime")]
     mkfs_time: bool,
-    /// Print the names of what is extracted
+    /// Print the names of extracted entries
     #[arg(long, visible_alias = "i")]
     info: bool,
-    /// Print what is extracted, as ls -l has it
+    /// Print extracted entries like ls -l
     #[arg(long, visible_alias = "li")]
     linfo: bool,
-    /// List names; extract nothing
+    /// List names without extracting
     #[arg(long, visible_alias = "l")]
     ls: bool,
-    /// List as ls -l; extract nothing
+    /// List entries like ls -l without extracting
     #[arg(long, visible_alias = "ll")]
     lls: bool,
-    /// As -lls, with numbers for owners
+    /// Same as -lls, with numbers for owners
     #[arg(long, visible_alias = "lln")]
     llnumeric: bool,
-    /// As -ls, without directories that have entries
+    /// Same as -ls, without directories that have entries
     #[arg(long)]
     lc: bool,
-    /// As -lls, without directories that have entries
+    /// Same as -lls, without directories that have entries
     #[arg(long)]
     llc: bool,
     /// Print times with seconds
     #[arg(long, visible_alias = "full")]
     full_precision: bool,
-    /// Print times in UTC rather than in local time
+    /// Print times in UTC instead of local time
     #[arg(long = "UTC")]
     utc: bool,
     /// Print no counts
@@ -152,7 +152,7 @@ struct Listing {
     /// Print no percentage. There is no progress bar
     #[arg(long, visible_alias = "n")]
     no_progress: bool,
-    /// Print the percentage that is done, a line each
+    /// Print the finished percentage, one number per line
     #[arg(long)]
     percentage: bool,
 }
@@ -161,28 +161,28 @@ struct Listing {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Attributes")]
 struct Attributes {
-    /// Owner of everything, a number or a name; needs root
+    /// Set the owner of everything, by number or name; needs root
     #[arg(long, value_name = "USER")]
     force_uid: Option<String>,
-    /// Group of everything, a number or a name; needs root
+    /// Set the group of everything, by number or name; needs root
     #[arg(long, value_name = "GROUP")]
     force_gid: Option<String>,
-    /// Permissions of everything but directories: octal, or as chmod(1) takes them
+    /// Set the permissions of everything except directories: octal, or as for chmod(1)
     #[arg(long, value_name = "MODE", value_parser = crate::args::value::text(ModeChange::parse))]
     force_file_mode: Option<ModeChange>,
-    /// Permissions of directories
+    /// Set the permissions of directories
     #[arg(long, value_name = "MODE", value_parser = crate::args::value::text(ModeChange::parse))]
     force_dir_mode: Option<ModeChange>,
-    /// Time of everything: seconds since 1970, or text that date(1) reads
+    /// Set the time of everything: seconds since 1970, or text that date(1) reads
     #[arg(long, visible_alias = "all", value_name = "TIME", value_parser = crate::args::value::text(date::seconds))]
     all_time: Option<u32>,
-    /// Leave extended attributes out
+    /// Leave out extended attributes
     #[arg(long, visible_alias = "no", overrides_with_all = ["xattrs", "user_xattrs", "xattrs_exclude", "xattrs_include"])]
     no_xattrs: bool,
-    /// Set extended attributes, which is the default
+    /// Set extended attributes (default)
     #[arg(long, visible_alias = "x", overrides_with = "no_xattrs")]
     xattrs: bool,
-    /// Set extended attributes in the user namespace only
+    /// Set only extended attributes in the user namespace
     #[arg(long, visible_alias = "u", overrides_with_all = ["no_xattrs", "xattrs_include"])]
     user_xattrs: bool,
     /// Leave out extended attributes whose names match
@@ -197,25 +197,25 @@ struct Attributes {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Machine {
-    /// Number of threads [default: number of CPUs]
+    /// Run this many threads [default: number of CPUs]
     #[arg(long, visible_alias = "p", value_name = "NUMBER", value_parser = number::<usize>(1..=i64::from(i32::MAX)))]
     processors: Option<usize>,
-    /// Memory limit [default: what the cgroup allows]
+    /// Limit memory [default: what the cgroup allows]
     #[arg(long, value_name = "SIZE", value_parser = size(2 << 20..=1 << 51))]
     mem: Option<u64>,
-    /// Memory limit in percent of the machine's memory
+    /// Limit memory, in percent of the machine's memory
     #[arg(long, value_name = "PERCENT", value_parser = crate::args::value::text(percent))]
     mem_percent: Option<u64>,
-    /// Accepted without effect: -mem limits memory as a whole
+    /// Accepted without effect: -mem limits all memory
     #[arg(long, visible_alias = "da", value_name = "MBYTES", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     data_queue: Option<u32>,
-    /// Accepted without effect: -mem limits memory as a whole
+    /// Accepted without effect: -mem limits all memory
     #[arg(long, visible_alias = "fr", value_name = "MBYTES", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     frag_queue: Option<u32>,
     /// Accepted without effect: few files are open at a time
     #[arg(long, value_name = "NUMBER", value_parser = number::<u32>(1..=i64::from(i32::MAX)))]
     max_files: Option<u32>,
-    /// Byte at which the image starts in the file
+    /// Read the image at this byte of the file
     #[arg(long, visible_alias = "o", value_name = "BYTES", default_value = "0", value_parser = size(0..=u64::MAX))]
     offset: u64,
 }
@@ -224,13 +224,13 @@ pub struct Machine {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Errors")]
 pub struct Errors {
-    /// Go on after errors of writing files
+    /// Continue after errors of writing files
     #[arg(long, visible_alias = "ig", conflicts_with = "strict_errors")]
     ignore_errors: bool,
-    /// End at every error
+    /// Stop at every error
     #[arg(long, visible_alias = "st", conflicts_with = "no_exit_code")]
     strict_errors: bool,
-    /// Exit with 0 after errors that did not end the program
+    /// Exit with 0 after errors that did not stop the program
     #[arg(long, visible_alias = "no-exit")]
     no_exit_code: bool,
 }
@@ -239,19 +239,22 @@ impl Command for Unsquashfs {
     const NAME: &'static str = "unsquashfs";
     const COMPAT: Compat = Compat::SquashfsTools;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
-        "A destination that does not exist gets its name when everything is in it, and does not exist after a fatal error.",
+        "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
+        "A destination that does not exist gets its name when it is complete. After a fatal error it does not exist.",
         "Nothing is ever written through a symbolic link.",
         "-info prints the names before extraction rather than during it.",
-        "A symbolic link with an absolute target is extracted if it is named on the command line, which 4.7.5 refuses and 4.5.1 did.",
+        "A symbolic link with an absolute target is extracted if it is named on the command line, which 4.7.5 rejects and \
+         4.5.1 did.",
         "Permissions are those of the image, whatever the umask.",
         "A file whose owner cannot be set gets no set-id bits.",
-        "With -ignore-errors a file with damaged content is kept, with zeros in place of what cannot be read, and the rest is extracted; 4.7.5 ends there.",
-        "Where the destination cannot have a hard link, a copy is extracted, with a warning; 4.7.5 ends there.",
-        "A destination that belongs to another user keeps its own permissions and times with a warning; 4.7.5 gives none.",
-        "-pf leaves empty extended attributes out with a warning: no mksquashfs reads their definitions.",
-        "A character device 0, 0, a whiteout, is created without root, too, which Linux permits.",
-        "Of a device that only root may create, the message is \"failed to create\" without root too: callers look for these words.",
+        "With -ignore-errors, a file with damaged content is kept, with zeros for what cannot be read, and the rest is \
+         extracted; 4.7.5 stops there.",
+        "If the destination cannot have a hard link, a copy is extracted with a warning; 4.7.5 stops there.",
+        "A destination that belongs to another user keeps its permissions and times, with a warning; 4.7.5 does not warn.",
+        "-pf leaves out empty extended attributes with a warning, because no mksquashfs reads their definitions.",
+        "A character device 0, 0 (a whiteout) is created even without root, which Linux permits.",
+        "The message about a device that only root may create is \"failed to create\" even without root, because callers look \
+         for these words.",
         posix_regex::DIFFERENCE,
     ];
 

@@ -57,10 +57,10 @@ struct Action {
     /// Print all fields of an inode, and its position in the image
     #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
     stat: Option<OsString>,
-    /// Unpack this directory or file; / is everything
+    /// Unpack this directory or file; / unpacks everything
     #[arg(short, long, value_name = "PATH", overrides_with_all = ACTIONS)]
     unpack_path: Option<OsString>,
-    /// Print a list of everything, in the format that gensquashfs reads
+    /// Print a list of all entries in the format that gensquashfs reads
     #[arg(short, long, overrides_with_all = ACTIONS)]
     describe: bool,
 }
@@ -79,29 +79,29 @@ struct OmitOptions {
     /// Leave out symbolic links
     #[arg(short = 'L', long)]
     no_slink: bool,
-    /// Leave out directories that are empty, or have nothing left in them
+    /// Leave out directories that are empty, or have nothing left
     #[arg(short = 'E', long)]
     no_empty_dir: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct UnpackOptions {
-    /// Write zeros where files have holes
+    /// Write holes as zeros
     #[arg(short = 'Z', long)]
     no_sparse: bool,
-    /// Set extended attributes of what is unpacked
+    /// Set extended attributes of unpacked entries
     #[arg(short = 'X', long)]
     set_xattr: bool,
-    /// Set times of what is unpacked
+    /// Set times of unpacked entries
     #[arg(short = 'T', long)]
     set_times: bool,
-    /// Set permissions of what is unpacked
+    /// Set permissions of unpacked entries
     #[arg(short = 'C', long)]
     chmod: bool,
-    /// Set owner and group of what is unpacked
+    /// Set owner and group of unpacked entries
     #[arg(short = 'O', long)]
     chown: bool,
-    /// Do not print the names of what is unpacked
+    /// Do not print the names of unpacked entries
     #[arg(short, long)]
     quiet: bool,
 }
@@ -110,17 +110,18 @@ impl Command for RdSquashFs {
     const NAME: &'static str = "rdsquashfs";
     const COMPAT: Compat = Compat::ToolsNg;
     const DIFFERENCES: &'static [&'static str] = &[
-        "An image called - is read from standard input; one in a pipe is stored first, in TMPDIR.",
-        "A directory other than `/` can be unpacked, which that release cannot.",
-        "A file that is there already is replaced.",
-        "Names that would break a line of --describe are refused rather than written wrongly, and backslashes in quoted names are escaped.",
-        "Targets of links and places of files with blanks are quoted too, without which that release's gensquashfs does not read them.",
-        "An attribute with a NUL inside is printed in hexadecimal, not cut off at it.",
-        "--no-empty-dir with --list leaves out directories that are empty, not all of them.",
+        "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
+        "Any directory can be unpacked; that release can only unpack `/`.",
+        "An existing file is replaced.",
+        "--describe rejects names that would break a line, and escapes backslashes in quoted names.",
+        "--describe also quotes link targets and file locations with blanks, because that release's gensquashfs cannot read \
+         them otherwise.",
+        "An attribute with a NUL byte is printed in hexadecimal instead of being cut off there.",
+        "--no-empty-dir with --list leaves out only empty directories, not all of them.",
     ];
 
     fn details() -> String {
-        "Of several options that say what to do, the last one counts.".to_string()
+        "If several options select an action, the last one counts.".to_string()
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {

@@ -239,7 +239,7 @@ fn rejects_meaningless_marks_with_their_layer() {
 }
 
 #[test]
-fn the_first_name_that_is_kept_is_the_file() {
+fn the_first_kept_name_becomes_the_file() {
     let mut options = options(Whiteouts::Apply);
     options.rule = Rc::new(|path, _| match path {
         b"a" => Keep::Prune,

@@ -1,4 +1,4 @@
-//! Sources that lie over each other: the image is that of the directory that they make together.
+//! Sources that overlay each other: the image equals the image of a directory with the merged tree.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -303,7 +303,7 @@ fn rejects_options_that_fit_no_source() {
         assert!(message.contains(expected), "{message}");
     }
     for (arguments, expected) in [
-        (&["a", "b.tar", "o.lrz"][..], "sources that lie over each other for a .lrz file"),
+        (&["a", "b.tar", "o.lrz"][..], "sources that overlay each other for a .lrz file"),
         (&["a", "none", "o.sqfs"], "none: cannot open"),
     ] {
         let ran = sandbox.run(&[&["pack"], arguments].concat());

@@ -163,7 +163,7 @@ fn an_image_with_a_tree_after_it_is_not_hashed_together_with_it() {
     let sandbox = tree();
     sandbox.good(&["pack", "-q", "tree", "a.sqfs", "--verity=append"]);
     let before = [sandbox.read("a.sqfs"), sandbox.read("a.sqfs.roothash")];
-    refused(&sandbox, &["verity", "-q", "-f", "a.sqfs"], "has a hash tree behind it already");
+    refused(&sandbox, &["verity", "-q", "-f", "a.sqfs"], "already ends with a hash tree");
     assert_eq!([sandbox.read("a.sqfs"), sandbox.read("a.sqfs.roothash")], before);
 }
 
@@ -183,7 +183,7 @@ fn a_part_of_a_tree_is_named_and_removed() {
     let info = sandbox.good(&["info", "i.sqfs"]).text();
     assert!(info.contains(&expected), "{info}");
     let ran = sandbox.good(&["verity", "i.sqfs", "--append"]);
-    assert!(ran.stderr.contains("an incomplete hash tree behind it, from byte"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("an incomplete hash tree after it, from byte"), "{}", ran.stderr);
     sandbox.good(&["verify", "-q", "i.sqfs", "--roothash", &sandbox.read_text("i.sqfs.roothash")]);
     assert!(sandbox.read("i.sqfs").starts_with(&image));
 }

@@ -58,7 +58,7 @@ impl Container {
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
-                what: format!("{}: the name is that of {kind}, which trees are not packed into", path.escaped()),
+                what: format!("{}: this is a name for {kind}, which cannot hold a tree", path.escaped()),
                 expected: OF_TREES.to_string(),
             }),
             None => match path.extension().filter(|_| !is_block_device(path)) {
@@ -84,7 +84,7 @@ impl Container {
     pub(crate) fn no_tree(name: &str) -> Error {
         Error::Request {
             what: format!("the container '{name}' holds one file or stream, not a tree"),
-            expected: format!("{OF_TREES}; packline compress makes .pln files, of a tar too"),
+            expected: format!("{OF_TREES}; packline compress writes .pln files, also from a tar"),
         }
     }
 }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_ending_counts_in_any_case() {
+    fn the_longest_ending_decides_in_any_case() {
         assert_eq!(kind("a/x.tar.gz"), Some(Tar(Some(StreamFormat::Gzip))));
         assert_eq!(kind("X.TAR.ZST"), Some(Tar(Some(StreamFormat::Zstd))));
         assert_eq!(kind("x.gz"), Some(Stream(StreamFormat::Gzip)));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_named_and_know_what_compresses_them() {
+    fn kinds_have_names_and_compressions() {
         let words = |name| kind(name).unwrap().to_string();
         assert_eq!(words("x.tbz"), "a tar compressed with bzip2");
         assert_eq!(words("x.tlz"), "a tar compressed with lzip");

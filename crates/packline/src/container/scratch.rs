@@ -23,7 +23,7 @@ pub(crate) fn stored(
 /// The directory in which a stream is stored.
 pub(crate) fn scratch_for<'r>(path: &Path, resources: &'r Resources) -> Result<&'r Path, Error> {
     resources.scratch.as_deref().ok_or_else(|| {
-        let what = "a stream, which is stored first, without a directory for that".to_string();
+        let what = "a stream must be stored first, and no directory for temporary files is set".to_string();
         Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() }
     })
 }

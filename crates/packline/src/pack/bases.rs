@@ -87,7 +87,7 @@ impl Bases {
                 opened => bases.list.push((base.place.path.clone(), Arc::new(opened?))),
             }
         }
-        bases.warn(observer, |counts| counts.damaged, "cannot be decoded, and are not taken");
+        bases.warn(observer, |counts| counts.damaged, "cannot be decoded and are not reused");
         Ok(bases)
     }
 
@@ -189,7 +189,7 @@ impl Bases {
 
     /// The sum of the counts after the output was written; `None` without a base, and if no block of the sources was reused.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
-        self.warn(observer, |counts| counts.changed, "changed meanwhile, and were compressed anew");
+        self.warn(observer, |counts| counts.changed, "changed while they were read, and were compressed again");
         for (path, base) in &self.list {
             let BaseCounts { blocks, taken, .. } = base.counts();
             log::debug!("{}: {taken} blocks taken from this base, which has {blocks} different ones", path.escaped());

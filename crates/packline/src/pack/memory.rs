@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_asked_for_is_a_bound() {
+    fn a_requested_window_is_an_upper_bound() {
         let asked = |window| PackLimits { window: Some(window), ..limits(2, None) }.plan(DEMAND).unwrap().window;
         assert_eq!(asked(1 << 20), 1 << 20);
         assert_eq!(asked(1 << 40), 16 << 20);

@@ -34,8 +34,9 @@ use outputs::Outputs;
 use plan::plan;
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream. A stream
-/// gets an image when it is complete; until then the image is in an unnamed temporary file in [`Resources::scratch`]. After an error the output is
-/// unchanged, except that a block device on which writing had begun has no superblock.
+/// gets an image when it is complete; until then the image is in an unnamed temporary file in
+/// [`scratch`](packline_runtime::Resources::scratch). After an error the output is unchanged, except that a block device on which writing had
+/// begun has no superblock.
 ///
 /// # Errors
 /// [`Error`], with the name of the file or entry and, if known, the offset. The error does not depend on timing.

@@ -162,7 +162,7 @@ pub fn repair(request: RepairRequest, observer: &mut dyn Observer) -> Result<Rec
     }
     let about = opened.map(|opened| opened.attributes()).transpose()?;
     if in_place && about.as_ref().is_some_and(|about| !about.about().is_file()) {
-        let what = "is no regular file, and is not replaced".into();
+        let what = "is not a regular file and cannot be replaced".into();
         let expected = "another output".into();
         return Err(Error::Target { path: source.clone(), what, expected });
     }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn files_replace_what_the_source_has() {
+    fn files_override_attributes_of_the_source() {
         let mut overrides = overrides("# file: f\nuser.k=\"new\"\nsecurity.selinux=\"old\"\n", "/f -- label\n");
         assert_eq!(dressed(&mut overrides, "f", Kind::File { size: 0 }), ["user.k=new", "security.selinux=label"]);
         let unlabeled = format!("security.selinux={UNLABELED}");

@@ -244,7 +244,7 @@ mod tests {
     const ROOT: Meta = Meta { mode: 0o777, uid: 1, gid: 2, mtime: 3 };
 
     #[test]
-    fn parts_are_below_their_names_and_links_too() {
+    fn parts_and_their_links_are_below_their_names() {
         let top = tempfile::tempdir().unwrap();
         fs::create_dir_all(top.path().join("one/d")).unwrap();
         fs::write(top.path().join("one/d/f"), "12").unwrap();

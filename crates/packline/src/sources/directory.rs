@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_output_inside_its_source_is_found() {
+    fn finds_an_output_inside_its_source() {
         let top = tempfile::tempdir().unwrap();
         let inner = top.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

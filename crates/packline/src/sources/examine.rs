@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_nothing_to_spare_a_source_takes_its_least() {
+    fn sources_take_their_minimum_without_spare_memory() {
         let top = tempfile::tempdir().unwrap();
         let file = top.path().join("x");
         fs::write(&file, b"\x1f\x8b\x08\0").unwrap();

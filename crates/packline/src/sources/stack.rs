@@ -65,7 +65,7 @@ impl StackPlan {
         }
         // A container image may have none.
         if given == 0 {
-            return Err(refused("a stack without layers", "one at least"));
+            return Err(refused("a stack without layers", "at least one"));
         }
         if layers.len() > LAYERS_MOST {
             return Err(refused(format!("{} layers", layers.len()), format!("at most {LAYERS_MOST}")));

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_pack_would_read_is_counted() {
+    fn dry_runs_count_entries() {
         let top = tempfile::tempdir().unwrap();
         let inner = top.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decompressor_gets_its_least_and_a_share_of_what_is_spare() {
+    fn decompressors_get_their_minimum_and_a_share_of_spare_memory() {
         assert_eq!(decompressor(false, 2, 1 << 30).1, PLAIN);
         let (limits, memory) = decompressor(true, 3, u64::MAX);
         assert_eq!((limits.threads, limits.window, limits.buffers), (3, WINDOW_MOST, BUFFERS_MOST));

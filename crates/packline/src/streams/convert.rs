@@ -82,7 +82,7 @@ pub fn decompress(
     match found {
         Some(ContentKind::Lrz) if (start, length) != (0, None) => Err(Error::Request {
             what: format!("{}: a part of a .lrz file", source.shown().escaped()),
-            expected: "all of it; parts are read of .pln files".to_string(),
+            expected: "the complete file; only .pln files can be read in part".to_string(),
         }),
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => {

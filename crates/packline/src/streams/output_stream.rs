@@ -95,7 +95,7 @@ impl OutputStream {
         let path = path.clone();
         let output = open_output(target, resources, temporaries)?;
         if !output.begins_empty() {
-            let what = "a block device, at whose end recovery data would not be".to_string();
+            let what = "a block device, whose end is not the end of the output".to_string();
             return Err(Error::Target { path, what, expected: "a file or a pipe".to_string() });
         }
         OutputStream::of(path, output)
@@ -184,7 +184,8 @@ impl OutputStream {
         let written = sink.flush().and_then(|()| sink.end_hole()).and_then(|()| sink.sync());
         let found = written.and_then(|()| expected.of_file(file, size));
         if found.map_err(|cause| self.refused("cannot check", cause))? != expected {
-            let cause = format!("what was written is not what is read back (expected {})", expected.name());
+            let cause =
+                format!("the data that was read back differs from the written data (expected {})", expected.name());
             return Err(self.refused("cannot check", io::Error::other(cause)));
         }
         Ok(())

@@ -106,7 +106,7 @@ impl<O> CompressRequest<O> {
 
 /// The error for an output that differs from the source.
 fn not_same(path: PathBuf) -> Error {
-    let cause = std::io::Error::other("what is read back is not what was compressed (expected the same hash)");
+    let cause = std::io::Error::other("the data that was read back differs from the source (expected the same hash)");
     Error::Output { path, action: "cannot verify", cause }
 }
 

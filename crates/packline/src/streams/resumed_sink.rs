@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_is_passed_on_once() {
+    fn passes_repeated_bytes_on_once() {
         let all: [(&[u8], u64); 3] = [(b"abc", 5), (b"defgh", 0), (b"i", 7)];
         let mut expected = Holes::default();
         put(&mut expected, &all);

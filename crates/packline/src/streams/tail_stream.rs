@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_bytes_are_those_of_reads_of_any_size() {
+    fn keeps_the_last_bytes_of_reads_of_any_size() {
         let bytes: Vec<u8> = (0..200).collect();
         for step in [1, 7, 31, 32, 33, 64, 200] {
             let mut stream = TailStream::new(Box::new(io::Cursor::new(bytes.clone())));

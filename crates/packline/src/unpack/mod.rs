@@ -98,10 +98,10 @@ fn unpack_lrz(
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
     if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
-        return Err(needs_all(place, "a part of it"));
+        return Err(needs_all(place, "a part"));
     }
     if matches!(destination, Destination::Tar(_, Some(_))) {
-        return Err(needs_all(place, "a tar in it that is compressed again"));
+        return Err(needs_all(place, "a compressed tar"));
     }
     let opened = if place.is_stored() {
         lrz_open_input(&place.path, place.input()?, password)?
@@ -145,6 +145,6 @@ fn to_tar(
 
 #[cfg(feature = "lrz")]
 fn needs_all(place: &ImagePlace, what: &str) -> Error {
-    let what = format!("{}: a .lrz file, and {what} is asked for", place.path.escaped());
+    let what = format!("{}: {what} is requested from a .lrz file", place.path.escaped());
     Error::Request { what, expected: "all of it, as a directory or a plain tar".to_string() }
 }

@@ -42,7 +42,7 @@ fn summary(request: PackRequest) -> Result<ImageSummary, Error> {
 }
 
 #[test]
-fn a_base_of_another_encoder_counts_for_nothing_if_that_is_asked_for() {
+fn ignores_bases_of_another_encoder_on_request() {
     let (top, tree) = place();
     let at = |name: &str| top.path().join(name);
     packed(&tree, &at("clean"), "gzip", None).unwrap();
@@ -67,7 +67,7 @@ fn a_base_of_another_encoder_counts_for_nothing_if_that_is_asked_for() {
 
 /// Blocks of the image before are kept whatever encoder made them. If the index of them has no room the pack is refused, and not other blocks made.
 #[test]
-fn a_limit_of_memory_does_not_change_what_is_appended_to() {
+fn appending_does_not_depend_on_the_memory_limit() {
     let (top, tree) = place();
     let at = |name: &str| top.path().join(name);
     let mut random = Random::new(31);

@@ -136,7 +136,7 @@ fn images_and_lrz_files_are_packed_and_unpacked() {
 }
 
 #[test]
-fn what_a_container_cannot_hold_is_refused() {
+fn rejects_sources_that_a_container_cannot_hold() {
     let (top, tree) = place();
     let packer = || Packer::new(Source::directory(&tree));
     let at = |name: &str| top.path().join(name);

@@ -75,7 +75,7 @@ fn damage_bytes(step: usize) {
 }
 
 #[test]
-fn a_damaged_byte_costs_no_byte_of_the_content() {
+fn repairs_each_damaged_byte() {
     damage_bytes(41);
 }
 

@@ -113,7 +113,7 @@ fn the_content_of_a_pln_file_is_read_at_any_position() {
 }
 
 #[test]
-fn damage_is_an_error_where_it_is_and_nowhere_else() {
+fn reports_damage_only_where_it_is() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("a.pln");
     let content = pln(&path, 4_000_000, None);

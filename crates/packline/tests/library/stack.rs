@@ -51,7 +51,7 @@ fn sources_of_the_caller_and_stacks_are_layers_too() {
 }
 
 #[test]
-fn what_no_stack_can_have_is_refused() {
+fn rejects_invalid_stacks() {
     let top = directory();
     let refused = |source: Source| {
         let target = Output::File { path: top.path().join("out.sqfs"), force: false };

@@ -75,7 +75,7 @@ fn locate_tree(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf
         let input = opened.map_err(|cause| Error::Source { path: sidecar.clone(), action: "cannot open", cause })?;
         Ok((sidecar, TreeLocation { input: Arc::new(input), at: 0 }))
     } else {
-        Err(super::refused(&request.image, "has no hash tree behind it, and no file .verity beside it", "a hash tree"))
+        Err(super::refused(&request.image, "has no hash tree at its end and no .verity file next to it", "a hash tree"))
     }
 }
 

@@ -33,17 +33,17 @@ impl PackedTree {
     ) -> Result<PackedTree, Error> {
         let request = |what: &str, expected: &str| Error::Request { what: what.into(), expected: expected.into() };
         let Output::File { path, force } = target else {
-            return Err(request(
-                "a hash tree of an image that goes to a stream, beside which there are no files",
-                "a file",
-            ));
+            return Err(request("a hash tree for an image that is written to a stream", "a file"));
         };
         if offset != 0 {
-            return Err(request("a hash tree of an image that does not begin where its file begins", "an offset of 0"));
+            return Err(request(
+                "a hash tree for an image that does not begin at byte 0 of its file",
+                "an offset of 0",
+            ));
         }
         if !(pad as usize).is_multiple_of(BLOCK) {
-            let expected = "an image that is padded to 4096 bytes or a multiple";
-            return Err(request("a hash tree of an image that is not whole blocks of 4096 bytes", expected));
+            let expected = "padding to a multiple of 4096 bytes";
+            return Err(request("a hash tree for an image that is not padded to blocks of 4096 bytes", expected));
         }
         let sidecars = Sidecars::open(path, &options, *force, temporaries)?;
         Ok(PackedTree { options, sidecars, spool: scratch_file(path, resources)?, made: None })
@@ -54,7 +54,7 @@ impl PackedTree {
         if output.begins_empty() {
             Ok(())
         } else {
-            Err(super::refused(path, "a block device cannot have files beside it", "a file, for a hash tree"))
+            Err(super::refused(path, "a block device cannot have files next to it", "a file, for a hash tree"))
         }
     }
 

@@ -39,7 +39,7 @@ fn owners_and_times() {
 }
 
 #[test]
-fn only_what_is_below_the_new_root_stays() {
+fn keeps_only_entries_below_the_new_root() {
     let changes = rooted("./usr//lib/", true);
     let place = |path: &str| apply(&changes, entry(path, Kind::Dir)).map(|entry| entry.path);
     assert_eq!(place("usr/lib"), Some(b"".to_vec()));
@@ -92,14 +92,14 @@ fn attributes_that_cannot_be_stored_are_dropped_or_refused() {
 }
 
 #[test]
-fn the_output_is_left_out_of_itself() {
+fn leaves_the_output_out_of_its_source() {
     let changes = Changes { without: vec![b"out.sqfs".to_vec()], ..Changes::default() };
     assert_eq!(apply(&changes, entry("out.sqfs", Kind::Fifo)), None);
     assert!(apply(&changes, entry("out.sqfs2", Kind::Fifo)).is_some());
 }
 
 #[test]
-fn excluded_directories_take_all_below_with_them_and_dropped_entries_do_not() {
+fn excludes_whole_directories_but_drops_single_entries() {
     let mut changes = Changes::default();
     changes.exclude.add(b"/a/b").unwrap();
     changes.drop.push(Glob::new(b"x*", packline_tree::Slash::Plain));
@@ -113,7 +113,7 @@ fn excluded_directories_take_all_below_with_them_and_dropped_entries_do_not() {
 }
 
 #[test]
-fn an_image_gets_what_is_left_out_as_a_rule() {
+fn exclusions_become_the_rule_of_an_image() {
     let mut changes = rooted("usr/lib", true);
     changes.exclude.add(b"*.a").unwrap();
     changes.without.push(b"usr/lib/out".to_vec());

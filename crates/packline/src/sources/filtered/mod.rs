@@ -24,7 +24,7 @@ use super::planned::DEFAULT_META;
 use names::{Lead, OmittedNames};
 
 /// The reason in the error for a link, if the memory limit is too low.
-const NO_MEMORY: &str = "for which the memory limit leaves no room, or which is missing";
+const NO_MEMORY: &str = "which does not fit the memory limit or is missing";
 /// Memory for copied contents, bytes.
 const CONTENTS_MOST: u64 = 16 << 20;
 

@@ -113,7 +113,7 @@ fn refusal(nodes: &[Node], changes: &Changes) -> String {
 }
 
 #[test]
-fn the_first_name_that_is_kept_is_the_file() {
+fn the_first_kept_name_becomes_the_file() {
     let nodes = [
         file("a", "secret content"),
         file("other", "beside"),
@@ -130,14 +130,14 @@ fn the_first_name_that_is_kept_is_the_file() {
 }
 
 #[test]
-fn links_may_come_before_what_they_lead_to() {
+fn links_may_come_before_their_targets() {
     let nodes =
         [dir("p"), linked("p/c", "b"), linked("p/d", "b"), file("p/f", "f"), linked("b", "a"), file("a", "late")];
     check(&nodes, &below("p"), &["p", "p/f=f", "p/c=late", "p/d->p/c"]);
 }
 
 #[test]
-fn what_replaces_a_name_is_not_what_it_was() {
+fn links_refer_to_inodes_and_not_to_replaced_names() {
     // The first `a` is still p/c's, the second one p/d's.
     let twice = [file("a", "one"), linked("p/c", "a"), file("a", "two"), linked("p/d", "a")];
     check(&twice, &below("p"), &["p/c=one", "p/d=two"]);
@@ -154,7 +154,7 @@ fn what_replaces_a_name_is_not_what_it_was() {
 }
 
 #[test]
-fn a_name_outside_of_what_is_inside_leads_there() {
+fn links_through_omitted_names_lead_to_the_kept_entry() {
     let nodes = [file("p/c", "in"), linked("b", "p/c"), linked("p/d", "b")];
     check(&nodes, &below("p"), &["p/c=in", "p/d->p/c"]);
     let replaced = [file("p/c", "in"), linked("b", "p/c"), file("p/c", "new"), linked("p/d", "b")];
@@ -166,14 +166,14 @@ fn a_name_outside_of_what_is_inside_leads_there() {
 }
 
 #[test]
-fn what_is_no_file_has_names_too() {
+fn special_files_have_several_names_too() {
     let nodes =
         [node("a", Kind::Fifo, ""), file("empty", ""), linked("p/c", "a"), linked("p/d", "a"), linked("p/e", "empty")];
     check(&nodes, &below("p"), &["p/c", "p/d->p/c", "p/e="]);
 }
 
 #[test]
-fn a_link_to_nothing_is_refused() {
+fn rejects_links_without_target() {
     let nodes = [file("p/a", "not this"), linked("p/c", "a")];
     assert_eq!(
         refusal(&nodes, &below("p")),
@@ -184,7 +184,7 @@ fn a_link_to_nothing_is_refused() {
 }
 
 #[test]
-fn without_space_for_a_copy_only_a_link_that_needs_it_is_refused() {
+fn rejects_only_links_that_need_a_copy_without_space() {
     let nodes = [file("a", "secret content"), file("p/f", "f"), linked("p/c", "a")];
     assert_eq!(lines(&nodes[..2], below("p"), From::Nowhere).unwrap(), ["p/f=f"]);
     let refused = lines(&nodes, below("p"), From::Nowhere).unwrap_err();
@@ -207,7 +207,7 @@ fn names_beyond_the_memory_limit_never_refer_to_another_entry() {
                 assert_eq!(source.read(&mut content).unwrap(), Extent::Data(3));
                 assert_eq!(&content[..3], b"two");
             }
-            Err(error) => assert!(error.to_string().contains("for which the memory limit leaves no room"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("which does not fit the memory limit"), "{error}"),
         }
     }
 }

@@ -174,9 +174,9 @@ pub(crate) fn pack_tree(
         },
         Source::Image(image) => return Err(no_image(&image.display_path)),
         Source::Directories { .. } => return Err(no_lrz("plain files, or several directories,")),
-        Source::Stack(_) => return Err(no_lrz("sources that lie over each other")),
+        Source::Stack(_) => return Err(no_lrz("sources that overlay each other")),
         #[cfg(feature = "oci")]
-        Source::Oci(image) => return Err(no_lrz(&format!("{}: an image of containers", image.name))),
+        Source::Oci(image) => return Err(no_lrz(&format!("{}: a container image", image.name))),
         Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
     };
     let mut output = open()?;

@@ -82,7 +82,7 @@ fn place() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 #[test]
-fn files_and_streams_make_the_same() {
+fn files_and_streams_give_the_same_output() {
     let (place, plain, packed) = place();
     let caught = Caught::default();
     compress(stream(&content()), caught.target()).unwrap();
@@ -101,7 +101,7 @@ fn files_and_streams_make_the_same() {
 }
 
 #[test]
-fn a_span_is_what_is_asked_for() {
+fn decompresses_exactly_the_requested_span() {
     let (_place, _, packed) = place();
     let caught = Caught::default();
     let span = Span { start: 5000, length: Some(3000) };
@@ -113,7 +113,7 @@ fn a_span_is_what_is_asked_for() {
 }
 
 #[test]
-fn what_is_in_a_file_is_listed_and_checked() {
+fn lists_and_checks_files() {
     let (place, _, packed) = place();
     let info = pln_info(Input::File(packed.clone()), None, &resources()).unwrap().info.unwrap();
     assert_eq!((info.logical, info.physical), (content().len() as u64, fs::metadata(&packed).unwrap().len()));
@@ -135,7 +135,7 @@ fn what_is_in_a_file_is_listed_and_checked() {
 }
 
 #[test]
-fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
+fn keeps_data_before_damage_in_streams_and_on_request_in_files() {
     let (place, _, packed) = place();
     let half = fs::metadata(&packed).unwrap().len() / 2;
     File::options().write(true).open(&packed).unwrap().set_len(half).unwrap();
@@ -151,7 +151,7 @@ fn a_stream_gets_what_is_whole_and_a_file_only_if_that_is_asked_for() {
 }
 
 #[test]
-fn zeros_that_are_not_stored_are_holes_of_a_file() {
+fn unstored_zeros_become_holes() {
     let place = tempfile::tempdir().unwrap();
     for parts in [[0, 1 << 20, 100], [10_000, 1 << 20, 0], [0, 1 << 20, 0], [5000, 200_000, 5000]] {
         let [before, zeros, behind] = parts;
@@ -173,7 +173,7 @@ fn zeros_that_are_not_stored_are_holes_of_a_file() {
 }
 
 #[test]
-fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
+fn keeps_existing_files_and_leaves_nothing_after_errors() {
     let (place, plain, packed) = place();
     let text = compress(Input::File(plain.clone()), file(&packed)).unwrap_err().to_string();
     assert!(text.contains("plain.pln"), "{text}");
@@ -188,7 +188,7 @@ fn what_is_there_is_not_replaced_and_what_fails_leaves_nothing() {
 }
 
 #[test]
-fn files_of_the_kernel_are_read_although_they_have_no_size() {
+fn reads_kernel_files_that_report_size_0() {
     let caught = Caught::default();
     let back = Caught::default();
     let written = compress(Input::File(PathBuf::from("/proc/self/status")), caught.target()).unwrap();
@@ -198,7 +198,7 @@ fn files_of_the_kernel_are_read_although_they_have_no_size() {
 }
 
 #[test]
-fn memory_that_is_too_little_is_named_with_what_it_is_for() {
+fn memory_errors_name_the_work() {
     let (_place, plain, _) = place();
     let target = Caught::default().target();
     let mut request = CompressRequest::new(Input::File(plain), target, WriteOptions::usual().unwrap());

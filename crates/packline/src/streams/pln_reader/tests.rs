@@ -48,7 +48,7 @@ fn read_backwards(reader: &mut PlnReader) -> io::Result<Vec<u8>> {
 }
 
 #[test]
-fn a_damaged_file_is_read_from_a_repaired_copy_wherever_the_damage_is() {
+fn reads_damaged_files_from_repaired_copies() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("a.pln");
     let (whole, content) = protected(&path, None);
@@ -88,7 +88,7 @@ fn a_file_without_recovery_data_is_read_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_repaired_is_the_error_that_it_was() {
+fn unrepairable_damage_is_reported_as_found() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("a.pln");
     let (mut file, content) = protected(&path, None);

@@ -41,7 +41,7 @@ impl Appended {
     pub(super) fn open(path: &Path, list: &Temporaries, observer: &mut dyn Observer) -> Result<Appended, Error> {
         let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
         if !path.metadata().map_err(output("cannot look at"))?.is_file() {
-            let what = "a block device, whose end is not that of the image";
+            let what = "a block device, which does not end where the image ends";
             return Err(refused(path, what, "a file, or a tree in one of its own"));
         }
         let image = OpenOptions::new().read(true).write(true).open(path).map_err(output("cannot open"))?;
@@ -89,14 +89,14 @@ impl Appended {
     /// The error for an existing tree.
     pub(super) fn refuse_present(&self, how: &str) -> Error {
         let expected = format!("an image without one: it ends at byte {}", self.size);
-        refused(&self.path, format!("has a hash tree behind it already {how}").trim_end(), &expected)
+        refused(&self.path, format!("already ends with a hash tree {how}").trim_end(), &expected)
     }
 
     fn remove_incomplete(&self, at: u64, observer: &mut dyn Observer) -> Result<u64, Error> {
         let removed = self.image.set_len(at).and_then(|()| self.image.sync_all());
         removed.map_err(self.failed("cannot remove an incomplete hash tree"))?;
         let name = self.path.escaped();
-        observer.warning(&format!("{name}: an incomplete hash tree behind it, from byte {at} on, was removed"));
+        observer.warning(&format!("{name}: an incomplete hash tree after it, from byte {at} on, was removed"));
         Ok(at)
     }
 
@@ -231,7 +231,7 @@ pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> 
         None => Ok(()),
         Some((at, _)) => {
             let expected = format!("an image without one: it ends at byte {at}");
-            Err(refused(path, "has a hash tree behind it already", &expected))
+            Err(refused(path, "already ends with a hash tree", &expected))
         }
     }
 }

@@ -35,7 +35,7 @@ fn stopped(path: &Path, tree: &[u8], steps: u32, levels: usize) {
 }
 
 #[test]
-fn a_run_that_is_killed_at_any_step_is_noticed_and_made_good_by_the_next() {
+fn the_next_run_repairs_a_run_killed_at_any_step() {
     for blocks in [1, 2, 129, 300] {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("image");

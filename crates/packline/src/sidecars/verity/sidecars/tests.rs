@@ -13,7 +13,7 @@ use packline_image::Output;
 use packline_runtime::Resources;
 
 #[test]
-fn names_are_those_that_systemd_looks_for() {
+fn files_have_the_names_that_systemd_expects() {
     let name = |image: &str| beside(Path::new(image), ".roothash.p7s");
     assert_eq!(name("dir/app.raw"), Path::new("dir/app.roothash.p7s"));
     assert_eq!(name("app.sqfs"), Path::new("app.sqfs.roothash.p7s"));
@@ -72,7 +72,7 @@ fn failed(blocked: &str, run: impl Fn(&Path, &mut dyn Observer) -> Result<(), Er
 }
 
 #[test]
-fn the_old_set_is_there_again_when_one_of_the_new_cannot_have_its_name() {
+fn restores_the_old_files_if_a_new_one_cannot_get_its_name() {
     for blocked in ["i.verity", "i.roothash"] {
         failed(blocked, |image, observer| {
             let mut request = VerityRequest::new(image);
@@ -84,7 +84,7 @@ fn the_old_set_is_there_again_when_one_of_the_new_cannot_have_its_name() {
 }
 
 #[test]
-fn the_old_set_is_there_again_when_the_image_cannot_have_its_name() {
+fn restores_the_old_files_if_the_image_cannot_get_its_name() {
     for place in [VerityPlace::Files, VerityPlace::Append] {
         failed("i.raw", |image, observer| {
             let source = Source::at(image.with_file_name("tree"), &Resources::new(0))?;

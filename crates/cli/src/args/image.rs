@@ -87,7 +87,7 @@ impl Offset {
         self.open_input(path, input, again, resources, io)
     }
 
-    /// As [`Offset::open`], where `input` is what [`input`] opened at `path`.
+    /// Like [`Offset::open`], for an `input` that [`input`] opened at `path`.
     ///
     /// # Errors
     /// As for [`Offset::open`].

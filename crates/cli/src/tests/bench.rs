@@ -1,4 +1,4 @@
-//! Tests of `packline bench` with a shell script in place of packline.
+//! Tests `packline bench` with a shell script in place of packline.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The tables of `docs/compat`: every option of a drop-in and of the program that it replaces, as the parser has it. With
-//! `UPDATE_COMPAT=1` they are written anew.
+//! Compares the tables of `docs/compat` with the parser: every option of a drop-in and of the program that it replaces.
+//! `UPDATE_COMPAT=1` writes the tables.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,9 +14,9 @@ use crate::args::{Compat, Entry};
 use crate::compat::squashfuse::words::{WORDS, Word};
 use crate::dispatch::table::COMMANDS;
 
-/// How the help of an option begins that changes nothing, before the reason.
+/// The start of the help of an option without effect, before the reason.
 const WITHOUT_EFFECT: &str = "Accepted without effect: ";
-/// How the help of an option begins that is refused, before the way out.
+/// The start of the help of a rejected option, before the alternative.
 const REFUSED: &str = "Not supported yet";
 
 #[test]
@@ -96,7 +96,7 @@ impl Peer {
     }
 }
 
-/// A page, and how many options there are of each kind.
+/// Returns a page, and the number of options of each kind.
 fn page(entry: &Entry, peer: &Peer) -> (String, Vec<String>) {
     let parser = parser_of(entry);
     let mut page = format!("# {}\n\nIn place of that of {}.", full_name(entry), peer.release);
@@ -154,7 +154,7 @@ fn shown(word: &Word) -> String {
     format!("{}{}{}", word.name, if word.value.is_empty() { "" } else { "=" }, word.value)
 }
 
-/// Whether a word that is no option by itself would be taken for options of one letter.
+/// Returns whether a word that is not an option would be parsed as a cluster of one-letter options.
 fn clustered(parser: &Command, name: &str) -> bool {
     let letters = name.trim_start_matches('-');
     !name.starts_with("--")
@@ -170,7 +170,7 @@ fn help(option: &Arg) -> String {
     option.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// All names of an option as they are typed, the short ones first.
+/// Returns all names of an option as typed, short names first.
 fn names(compat: Compat, option: &Arg) -> Vec<String> {
     let hyphens = if compat == Compat::SquashfsTools { "-" } else { "--" };
     let shorts = option.get_short().into_iter().chain(option.get_all_short_aliases().unwrap_or_default());
@@ -186,7 +186,7 @@ fn with_value(names: &[String], option: &Arg) -> String {
     format!("{}{value}{}", names.join(", "), if repeated { "..." } else { "" })
 }
 
-/// A value as it is typed after the name of an option: some take one only after `=`, and may have none.
+/// Returns a value as typed after the name of an option. Some options accept a value only after `=`, or none.
 fn with_separator(value: &str, option: &Arg) -> String {
     let may_lack = option.get_num_args().is_some_and(|number| number.min_values() == 0);
     match (option.is_require_equals_set(), may_lack) {

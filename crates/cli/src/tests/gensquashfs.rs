@@ -6,7 +6,8 @@ use packline_testkit::{Sandbox, reader, tools};
 use super::harness::{Ran, assert_options_are, host, run_on, sandbox};
 use crate::host::Host;
 
-/// Options that change the image: what is given, and what it must differ from. `@NAME` is the path of a file of the sandbox.
+/// Options that change the image: the arguments, and the arguments whose image must differ. `@NAME` is the path of a file in the
+/// sandbox.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("pack-file", &["-F", "@list"], &["-D", "@source"]),
     ("pack-dir", &["-F", "@list", "-D", "@other"], &["-F", "@list"]),
@@ -28,11 +29,11 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("no-tail-packing", &["-D", "@source", "-T"], &["-D", "@source"]),
 ];
 
-/// Options that leave it as it is: of the machine and the output, and one that needs a mount point.
+/// Options that do not change the image: of resources and output, and one that needs a mount point.
 const KEEPING: &[&str] =
     &["num-jobs", "queue-backlog", "force", "quiet", "one-file-system", "verify", "cache", "no-cache", "cache-size"];
 
-/// `None`, and the test is skipped, where the owners cannot be set.
+/// Returns `None`, and skips the test, if owners cannot be set.
 fn with_sources() -> Option<Sandbox> {
     if !tools::root() {
         return None;

@@ -1,4 +1,4 @@
-//! Runs a command in process, on a sample that every option has an effect on.
+//! Runs a command in this process, on a sample on which every option has an effect.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -71,12 +71,12 @@ thread_local! {
     static SECONDS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A clock that is two seconds later at each look.
+/// A clock that advances two seconds with each call.
 fn wall_time() -> Duration {
     Duration::from_secs(SECONDS.replace(SECONDS.get() + 2))
 }
 
-/// A machine of two processors without limits, at second 77.
+/// A machine with two processors and no limits, at second 77.
 pub fn host() -> Host {
     Host {
         topology: packline_engine::Topology::default(),
@@ -135,7 +135,7 @@ pub fn run(arguments: &[&str]) -> Ran {
     run_on(arguments, b"", host())
 }
 
-/// An empty directory. Commands run in this process, so it has no program.
+/// An empty directory. Commands run in this process, so it contains no program.
 pub fn sandbox() -> Sandbox {
     Sandbox::new("")
 }
@@ -184,14 +184,14 @@ pub fn options_of(name: &str) -> Vec<String> {
     longs.filter(|long| !["help", "help-advanced", "version", "log"].contains(long)).map(str::to_string).collect()
 }
 
-/// The options of a command are exactly these, by their long names.
+/// Asserts that a command has exactly these options, by long names.
 pub fn assert_options_are<'a>(name: &str, names: impl Iterator<Item = &'a str>) {
     let there = options_of(name);
     let there: BTreeSet<&str> = there.iter().map(String::as_str).collect();
     assert_eq!(names.collect::<BTreeSet<&str>>(), there);
 }
 
-/// Each of these is wrong usage, with this part in its message.
+/// Asserts that each command line is wrong usage, with this part in its message.
 pub fn assert_misuse(cases: &[(&[&str], &str)]) {
     for (words, message) in cases {
         let ran = run(words);

@@ -1,4 +1,4 @@
-//! Tests of the commands that look into images: their options, and usage errors.
+//! Tests the commands that read images: their options, and usage errors.
 
 use packline_testkit::Sandbox;
 

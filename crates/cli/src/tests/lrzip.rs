@@ -33,7 +33,7 @@ fn accepts_flag_clusters_like_getopt() {
     assert!(run(&["lrzip", "-?"]).out.contains("--no-compress"));
     let ran = run(&["lrzip", "-divvqfp4", "missing"]);
     assert!(ran.status == 1 && ran.err.contains("missing: cannot open"), "{ran:?}");
-    // The password is only behind a `=`: this one is a number of threads.
+    // The password needs a `=`: this one is a number of threads.
     let ran = run(&["lrzip", "-ep0", "missing"]);
     assert!(ran.status == 2 && ran.err.contains("--threads"), "{ran:?}");
 }

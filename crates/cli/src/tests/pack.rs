@@ -14,7 +14,7 @@ use crate::commands::pack::Pack;
 use crate::dispatch;
 use crate::host::Host;
 
-/// Options that change the image: what is given, and what it must differ from.
+/// Options that change the image: the arguments, and the arguments whose image must differ.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("codec", &["--codec", "gzip:level=1"], &[]),
     ("smallest", &["--smallest"], &[]),
@@ -45,7 +45,7 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("xattrs-exclude", &["--xattrs-exclude", "user.n*"], &[]),
 ];
 
-/// Options that leave the image as it is, each with a test of its own below (or, for a terminal, beside the binary).
+/// Options that do not change the image. Each has its own test below, or in the tests of the program.
 const KEEPING: &[&str] = &[
     "jobs",
     "readers",
@@ -75,7 +75,7 @@ const KEEPING: &[&str] = &[
     "cache-size",
     "lenient",
     "order",
-    // Tested beside those of squashfs-tools.
+    // Tested together with those of squashfs-tools.
     "ignore-zeros",
     "files-from",
     "dereference",
@@ -93,7 +93,7 @@ const KEEPING: &[&str] = &[
     "verity-uuid",
     "verity-key",
     "verity-cert",
-    // These need a source or a file of their own; tests of the program have them.
+    // These need a special source or file; the tests of the program cover them.
     "rootless-owners",
     "file-contexts",
 ];

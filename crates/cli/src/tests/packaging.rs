@@ -1,4 +1,4 @@
-//! Tests of what packages are made with: all manual pages, and the links for drop-ins.
+//! Tests the files that packages contain: all manual pages, and the links for drop-ins.
 
 use std::path::{Path, PathBuf};
 

@@ -124,7 +124,7 @@ fn codec_help_needs_nothing_else() {
     }
 }
 
-/// Runs it with terminals at standard input and output.
+/// Runs a command with terminals as standard input and output.
 fn at_a_terminal(words: &[&str], stdin: &[u8], input: bool) -> Ran {
     let out = SharedBuffer::default();
     let err = SharedBuffer::default();

@@ -18,7 +18,7 @@ fn two_caches() -> Host {
 /// The sample in each container.
 struct Files {
     image: String,
-    /// The same tree in blocks of another size, so that contents have to be compared.
+    /// The same tree with another block size, so that contents have to be compared.
     other: String,
     lrz: String,
     pln: String,
@@ -36,7 +36,7 @@ impl Files {
         Files { image, other, lrz, pln }
     }
 
-    /// Commands that run pipelines and write to `out` or to standard output, with `--json` where they have it.
+    /// Returns commands that run pipelines and write to `out` or to standard output, with `--json` if they have it.
     fn commands<'a>(&'a self, out: &'a str) -> Vec<Vec<&'a str>> {
         vec![
             vec!["pack", "--json", "--format", "squashfs", "-", out],
@@ -56,7 +56,7 @@ fn compress(out: &str) -> [&str; 7] {
     ["compress", "-q", "-c", "lz4", "--record-size=4K", "-o", out]
 }
 
-/// Runs a command with more options; also the bytes of `out`.
+/// Runs a command with further options. Also returns the bytes of `out`.
 fn ran(sandbox: &Sandbox, command: &[&str], more: &[&str]) -> (Ran, Option<Vec<u8>>) {
     let words = [&command[..1], more, &command[1..]].concat();
     let ran = run_on(&words, &sample_tar(), two_caches());
@@ -107,7 +107,7 @@ fn every_job_is_counted_and_traced() {
     }
 }
 
-/// The trace has so many jobs, with sizes.
+/// Checks that the trace has this many jobs, with sizes.
 fn check_trace(sandbox: &Sandbox, command: &str, jobs: u64) {
     let trace: Value = serde_json::from_slice(&sandbox.read("trace")).unwrap();
     sandbox.remove("trace");

@@ -11,7 +11,7 @@ fn every_option_is_tested() {
     NAMES.iter().for_each(|name| assert_options_are(name, options.into_iter()));
 }
 
-/// Words and options that are accepted lead to the image, which is missing.
+/// With accepted words and options, the missing image is the error.
 #[test]
 fn accepts_or_rejects_words_by_name() {
     let sandbox = sandbox();

@@ -1,4 +1,4 @@
-//! Tests of the list of commands: it is consistent, and everything made from it knows every option.
+//! Tests the list of commands: it is consistent, and everything derived from it has every option.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ fn no_name_is_used_twice_and_every_option_is_described() {
     }
 }
 
-/// An option without a group stands below no heading of a group that precedes it.
+/// An option without a group is not under the heading of a previous group.
 #[test]
 fn options_stand_below_their_own_headings() {
     let headings_of = |long: &str| match long {
@@ -77,7 +77,7 @@ fn help_and_manual_know_every_option() {
     assert!(run(&["man"]).out.contains(".TH PACKLINE 1"));
 }
 
-/// Documents of the sources are not on a machine that has only the program.
+/// The documents of the source tree are not on a machine that has only the program.
 #[test]
 fn help_names_no_document_that_is_not_installed() {
     for command in COMMANDS {

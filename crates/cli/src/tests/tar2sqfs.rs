@@ -1,4 +1,4 @@
-//! Tests of `tar2sqfs`: options, defaults and exit codes of the program it stands in for.
+//! Tests `tar2sqfs`: options, defaults and exit codes of the program that it replaces.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::compat::tools_ng::tar2sqfs::Tar2Sqfs;
 use crate::dispatch;
 use crate::host::Host;
 
-/// Options that change the image: what is given, and what it must differ from.
+/// Options that change the image: the arguments, and the arguments whose image must differ.
 const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("root-becomes", &["-r", "a"], &[]),
     ("no-symlink-retarget", &["-r", "a", "-S"], &["-r", "a"]),
@@ -28,7 +28,7 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("no-tail-packing", &["-T"], &[]),
 ];
 
-/// Options that leave it as it is, each with a test of its own below, or in `pack`.
+/// Options that do not change the image. Each has its own test below, or in `pack`.
 const KEEPING: &[&str] =
     &["num-jobs", "queue-backlog", "force", "quiet", "no-skip", "verify", "cache", "no-cache", "cache-size"];
 
@@ -154,7 +154,7 @@ fn names_without_a_reader_are_no_failure() {
     assert!(sandbox.at("image").exists());
 }
 
-/// Messages of one run begin alike: with the name that it was called by.
+/// All messages of a run begin with the name by which the program was called.
 #[test]
 fn warnings_and_errors_begin_with_the_name_of_the_drop_in() {
     let sandbox = sandbox();

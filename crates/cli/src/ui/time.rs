@@ -52,7 +52,7 @@ impl Moment {
         format!("{weekday}, {:02} {month} {} {} +0000", self.day, self.year, self.clock())
     }
 
-    /// As `2026-11-21 14:59`.
+    /// Formats like `2026-11-21 14:59`.
     pub fn minute(&self) -> String {
         self.iso().rsplit_once(':').map_or_else(String::new, |(minute, _)| minute.to_string())
     }

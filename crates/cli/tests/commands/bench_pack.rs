@@ -1,4 +1,4 @@
-//! `bench pack`: other programs are measured beside ours, and a wrong result is found.
+//! `bench pack` measures other programs together with packline, and finds wrong results.
 
 use packline_bench::report::{Report, Tails, read_csv};
 use packline_testkit::model::{Content, Node, NodeKind};
@@ -33,14 +33,14 @@ fn with_inputs() -> Sandbox {
     sandbox
 }
 
-/// mksquashfs 4.5 reads no holes of PAX.
+/// mksquashfs 4.5 cannot read PAX holes.
 fn write_tar(sandbox: &Sandbox, nodes: &[Node]) {
     let mut tar = tar::TarWriter::without_sparse(Vec::new());
     tar.nodes(nodes).unwrap();
     sandbox.write("in.tar", tar.finish().unwrap());
 }
 
-/// An executable script that prints a version; its path.
+/// Creates an executable script that prints a version, and returns its path.
 fn script(sandbox: &Sandbox, name: &str, lines: &str) -> String {
     sandbox.script(name, &format!("case $1 in --version) echo fake 1; exit;; esac\n{lines}"))
 }
@@ -53,7 +53,7 @@ fn bench(sandbox: &Sandbox, input: &str, options: &[&str]) -> Ran {
     Ran::of(&mut command(sandbox, input, options))
 }
 
-/// The report of a run, which must succeed, and what it printed.
+/// Returns the report of a run, which must succeed, and its output.
 fn report(sandbox: &Sandbox, input: &str, options: &[&str]) -> (Report, String) {
     let options = [options, &["--csv", "runs.csv", "--force"]].concat();
     let ran = Ran::good(&mut command(sandbox, input, &options));

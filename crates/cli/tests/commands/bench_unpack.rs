@@ -1,4 +1,4 @@
-//! `bench unpack`: the trees and tars of all programs are compared with the image, and a wrong one is found.
+//! `bench unpack` compares the trees and tars of all programs with the image, and finds wrong ones.
 
 use packline_bench::report::{Report, Tails, Task, read_csv};
 use packline_testkit::model::{Node, NodeKind};

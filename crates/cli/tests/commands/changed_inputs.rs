@@ -28,7 +28,7 @@ fn end(child: Child) -> Ran {
     child.wait_with_output().unwrap().into()
 }
 
-/// What happens to a file while it is read.
+/// The changes to a file while it is read.
 const CHANGES: [fn(&Path); 3] = [
     |path| fs::File::options().write(true).open(path).unwrap().write_all_at(b"changed", 100).unwrap(),
     |path| fs::File::options().append(true).open(path).unwrap().write_all_at(b"longer", 0).unwrap(),
@@ -98,7 +98,7 @@ fn a_file_that_grows_is_stored_up_to_its_size_at_the_start() {
             ran.stderr
                 .contains(&format!("big: changed while it was read: its first {} bytes are stored", content.len()))
         };
-        // Its size may be looked at only after the change.
+        // The size may be read only after the change.
         assert!((0..5).any(grows), "{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! Each container given to each command: it is read, or the message names its format.
+//! Gives each container to each command: the command reads it, or the message names its format.
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, tools};
@@ -52,7 +52,7 @@ fn lists_tars_like_images() {
     assert!(lines[2].contains(r#""major":5,"minor":70"#) && lines.len() == 3, "{json}");
 }
 
-/// As help and README say: whatever holds a tree is listed, also in a .pln file.
+/// Every container with a tree is listed, also in a .pln file, as help and README say.
 #[test]
 fn lists_and_reads_content_of_pln_file() {
     if !tools::root() {

@@ -1,5 +1,5 @@
-//! Damaged content with `--continue`: one rule for directories and tars. A file is kept, zeros are in place of what cannot be read, and each
-//! damaged file is reported.
+//! Damaged content with `--continue` is handled alike in directories and tars: a file is kept with zeros for what cannot be read, and
+//! each damaged file is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use crate::sandbox;
 
 const BLOCK: usize = 4096;
 
-/// Files of blocks, of a tail end, of both, two that are equal, and one with two names.
+/// Files with blocks, with a tail end, with both, two equal files, and one with two names.
 fn nodes() -> Vec<Node> {
     let numbers = |count: u32, from: u32| -> Vec<u8> { (from..from + count).flat_map(u32::to_le_bytes).collect() };
     let equal = numbers(2_000, 50_000);

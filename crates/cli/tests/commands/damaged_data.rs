@@ -1,10 +1,10 @@
-//! Images whose data is damaged where no decoder notices: each command that reads all of it says so.
+//! Images whose data is damaged without a decoder noticing: each command that reads all data reports it.
 
 use packline_testkit::{Random, Sandbox};
 
 use crate::sandbox;
 
-/// An image `i.sqfs` with a byte of `tree/noise` changed, which is stored as it is.
+/// Returns an image `i.sqfs` with a changed byte of `tree/noise`, which is stored uncompressed.
 fn damaged() -> Sandbox {
     let sandbox = sandbox();
     // With whole blocks of its own, so that the other file can be read without them.

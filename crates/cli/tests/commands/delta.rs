@@ -1,4 +1,4 @@
-//! `packline delta` and `packline patch`: NEW comes back byte for byte, whatever made it; and a wrong OLD leaves nothing behind.
+//! `packline delta` and `packline patch` rebuild NEW byte for byte, whatever wrote it; a wrong OLD leaves no output.
 
 use packline_testkit::model::Node;
 use packline_testkit::{Random, Sandbox, tools};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::sandbox;
 
-/// Two trees of which the second has a file in front, changed files and one less.
+/// Two trees: the second has an additional first file, changed files, and one file less.
 fn trees() -> Sandbox {
     let sandbox = sandbox();
     let mut random = Random::new(31);
@@ -23,7 +23,7 @@ fn trees() -> Sandbox {
     sandbox
 }
 
-/// Makes a delta with several numbers of workers, and NEW of it with each; the summary.
+/// Writes a delta with several numbers of workers, rebuilds NEW with each, and returns the summary.
 fn round_trip(sandbox: &Sandbox, old: &str, new: &str, numbers: &[&str]) -> Value {
     let mut first: Option<(Vec<u8>, Value)> = None;
     for workers in numbers {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sandbox;
 
-/// A key of age-keygen that protects nothing but tests, and another.
+/// A key of age-keygen, used only in tests, and another.
 pub const PUBLIC: &str = "age1j7m7v2r9hlr6gqdthwh2eeg804lmxgtkr2g4sc6cgkea9c83uf7sskpzat";
 pub const SECRET: &str = "AGE-SECRET-KEY-1MEH7LAAAERF0NYM9XUSTT24YLK7A4Q0SFG236M7SQ804Z30QS74SWDJRQ9";
 const OTHER: &str = "AGE-SECRET-KEY-1QCUG5HTACLLTL54E3SVNS0YSKCM244NRSE8X8TLYRQ9H9H9CVDSQ02GU8W";
@@ -24,7 +24,7 @@ fn encrypted(options: &[&str]) -> (Sandbox, Vec<u8>) {
     (sandbox, content)
 }
 
-/// Runs a command without a terminal that it could ask on.
+/// Runs a command without a terminal for questions.
 fn detached(sandbox: &Sandbox, words: &[&str]) -> Ran {
     let program = env!("CARGO_BIN_EXE_packline");
     Ran::of(sandbox.program("setsid", &[&["-w", program][..], words].concat()).stdin(Stdio::null()))
@@ -195,7 +195,7 @@ fn reports_damage_and_keeps_intact_records_on_request() {
         sandbox.bad(1, &[&["decompress", "--keep-broken", "-fo", "part", name][..], &key].concat());
         let part = sandbox.read("part");
         assert!(part.len() >= 3 * 65_536 && part[..3 * 65_536] == content[..3 * 65_536], "{name}: {}", part.len());
-        // Zeros stand for what is lost; what follows it is at its place.
+        // Zeros replace lost records; later content keeps its offset.
         assert!(part.iter().zip(&content).all(|(found, expected)| found == expected || *found == 0), "{name}");
         assert!(name == "cut" || (part.len() == content.len() && part[400_000..] == content[400_000..]), "{name}");
         let verified = sandbox.run(&[&["verify", name][..], &key].concat());

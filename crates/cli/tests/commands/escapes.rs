@@ -20,7 +20,7 @@ const NAME: &[u8] =
     b"\x1b]0;t\x07\xc2\x9b31m\x9b\x7f\npackline: forged\rpackline: forged\xff\xe2\x80\xaeg\xe2\x81\xa6p\xe2\x80\xa8\te";
 /// The same as far as it is UTF-8, which most options want.
 const TEXT: &str = "\x1b]0;t\x07\u{9b}31m\x7f\npackline: forged\rpackline: forged\u{202e}g\u{2067}p\u{2028}\te";
-/// In arguments, [`NAME`].
+/// The placeholder for [`NAME`] in arguments.
 const HERE: &str = "{}";
 
 /// An argument: `{}` is replaced by the name, `{u}` by the text.
@@ -146,7 +146,7 @@ impl Hostile {
     }
 }
 
-/// Whether a terminal does anything but show the character.
+/// Returns whether a terminal does more than show the character.
 fn is_obeyed(letter: char) -> bool {
     let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     letter.is_control() && !matches!(letter, '\n' | '\t') || turns

@@ -1,4 +1,4 @@
-//! What an exit status means: with 0 the output is complete under its name, with 1 its name has what it had before.
+//! Exit statuses: with 0 the output is complete under its name, with 1 an existing output is unchanged.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use packline_testkit::{Ran, Sandbox, tools};
 
 use crate::{PACKLINE, sandbox};
 
-/// A sandbox with what commands read. The outputs go to `out`.
+/// A sandbox with the inputs of the commands. The outputs go to `out`.
 fn with_inputs() -> Sandbox {
     let sandbox = sandbox();
     sandbox.write("tree/below/file", vec![b'x'; 100_000]);

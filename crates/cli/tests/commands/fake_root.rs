@@ -28,7 +28,7 @@ const TREE: &str = r"
     list t > tree.list
 ";
 
-/// Runs a script under one of the programs, as a user, in a directory that it may write to. `$P` is packline.
+/// Runs a script under one of the programs, as a user, in a directory that the user may write to. `$P` is packline.
 fn run(sandbox: &Sandbox, program: &str, script: &str) {
     std::fs::set_permissions(sandbox.path(), Permissions::from_mode(0o777)).unwrap();
     let mut command = if rustix::process::geteuid().is_root() {
@@ -43,7 +43,7 @@ fn run(sandbox: &Sandbox, program: &str, script: &str) {
     Ran::good(&mut command);
 }
 
-/// The programs, if they and setpriv are there.
+/// Returns the programs, if they and setpriv are installed.
 fn programs() -> Option<[&'static str; 2]> {
     tools::need(&["fakeroot", "pseudo", "setpriv", "find", "stat"]).then_some(["fakeroot", "pseudo"])
 }
@@ -151,7 +151,7 @@ fn other_programs_see_what_was_unpacked_in_the_same_session() {
     }
 }
 
-/// Both programs tell a process that it is root. The kernel asks for the user who mounted.
+/// Both programs make a process believe that it is root, but the kernel asks for the user who mounted.
 #[test]
 fn mounts_under_fakeroot_and_pseudo_can_be_read() {
     let Some(programs) = programs() else { return };
@@ -172,7 +172,7 @@ fn mounts_under_fakeroot_and_pseudo_can_be_read() {
     }
 }
 
-/// The user is root there, and yet may not make devices, and may set only the owners that the namespace maps.
+/// The user is root in the namespace, but may not create devices, and may set only the owners that the namespace maps.
 #[test]
 fn unpacking_in_a_user_namespace_names_the_ways_out() {
     if !tools::need(&["unshare"]) {

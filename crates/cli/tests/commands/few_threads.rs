@@ -1,4 +1,4 @@
-//! Limits of threads: every command runs with fewer threads, or fails with one line about a thread.
+//! With a limit of threads every command runs with fewer threads, or fails with one line about a thread.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -49,7 +49,7 @@ impl Limited {
         }
     }
 
-    /// Runs the program with 4 jobs where the user has no more than `limit` threads. It writes to `out`.
+    /// Runs the program with 4 jobs while the user may have at most `limit` threads. It writes to `out`.
     fn run(&self, limit: u32, arguments: &str) -> Ran {
         self.sandbox.remove("out");
         let out = self.sandbox.create_dir("out");
@@ -60,7 +60,7 @@ impl Limited {
         Ran::of(command.args(arguments.split(' ')).env("HOME", &out))
     }
 
-    /// Runs a command under every limit. It succeeds, and `check` accepts what it made, or fails with one line about a thread.
+    /// Runs a command under every limit. It succeeds and `check` accepts its output, or it fails with one line about a thread.
     fn under_every_limit(&self, arguments: &str, check: impl Fn(&Path, &[u8]) -> bool) {
         let mut succeeded = 0;
         for limit in LIMITS {
@@ -83,7 +83,7 @@ impl Limited {
         assert_eq!(self.sandbox.names_in("out").len(), 0, "{shown}");
     }
 
-    /// Whether `out/name` has the bytes that an unlimited run makes of the same arguments.
+    /// Checks that `out/name` has the bytes of an unlimited run with the same arguments.
     fn as_unlimited(&self, arguments: &str, name: &'static str) -> impl Fn(&Path, &[u8]) -> bool + use<> {
         let ran = self.run(1000, arguments);
         assert_eq!(ran.status, 0, "{arguments}: {ran:?}");
@@ -95,7 +95,7 @@ impl Limited {
         self.under_every_limit(arguments, self.as_unlimited(arguments, name));
     }
 
-    /// Whether the tree that was unpacked is the one that was packed.
+    /// Checks that the unpacked tree equals the packed one.
     fn same_tree(&self, arguments: &str) {
         let read = |top: &Path| ["a", "b", "below/c", "below/d"].map(|name| std::fs::read(top.join(name)).unwrap());
         let packed = read(&self.sandbox.at("tree"));

@@ -1,4 +1,4 @@
-//! Files that are neither an image nor a tar: each command names what they are, and writes nothing.
+//! Files that are neither an image nor a tar: each command names their format and writes nothing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! Files with several names of which the first is left out or cannot be created: the next name is the file.
+//! Files with several names whose first name is left out or cannot be created: the next name becomes the file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -1,11 +1,11 @@
-//! The examples in the help of commands, run as they are written.
+//! Runs the examples in the help of commands as they are written.
 
 use packline_testkit::Sandbox;
 use std::path::Path;
 
 use crate::{PACKLINE, sandbox};
 
-/// Runs a line in a directory in which `packline` is this program; its standard output.
+/// Runs a line in a directory in which `packline` is this program, and returns its standard output.
 fn shell(sandbox: &Sandbox, line: &str) -> String {
     let program = Path::new(PACKLINE).parent().unwrap().to_str().unwrap();
     sandbox.peer("sh", &["-c", &format!("PATH=$0:$PATH; {line}"), program]).text()

@@ -1,5 +1,5 @@
-//! Every image of the zoo through every command: each ends soon, in little memory, with the status that is expected, without a
-//! panic, and with nothing written outside of the destination.
+//! Runs every command on every hostile image: each run ends soon, in little memory, with the expected status, without a panic, and
+//! without writing outside the destination.
 
 use std::os::unix::fs::symlink;
 
@@ -7,7 +7,7 @@ use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect, Specimen};
 use packline_testkit::tools;
 
-/// Which part of an image a command looks at.
+/// The part of an image that a command reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
     /// The superblock and the tables that it points to.
@@ -20,14 +20,14 @@ enum Reads {
     All,
     /// Every rule of the format.
     Rules,
-    /// A part, or two images: the status depends on more than the specimen.
+    /// A part, or two images: the status does not depend on the specimen alone.
     Some,
-    /// As `Some`, and contents to their end.
+    /// Like `Some`, with contents up to their end.
     Most,
 }
 
 impl Reads {
-    /// Whether this outcome is allowed for a command that reads this much.
+    /// Returns whether this outcome is allowed for a command that reads this much.
     fn allows(self, expect: Expect, ran: &Ended) -> bool {
         let fault = match self {
             Reads::Some | Reads::Most => return true,

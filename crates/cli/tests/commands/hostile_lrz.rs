@@ -1,5 +1,5 @@
-//! Every .lrz file of the zoo through every command that reads them: each ends soon, in little memory, with the status that is
-//! expected, a message that names the file, and nothing under the name of the output unless all of it is there.
+//! Runs every command that reads .lrz files on every hostile one: each run ends soon, in little memory, with the expected status and a
+//! message that names the file. The output gets its name only if it is complete.
 
 use std::fs::{self, File};
 use std::io::{Seek, Write};
@@ -12,7 +12,7 @@ const PASSWORD: &str = "--encrypt=password";
 /// The content of most specimens, ten times.
 const WORDS: &[u8] = b"some words, ";
 
-/// Which part of a file a command looks at.
+/// The part of a file that a command reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reads {
     /// Headers and records.
@@ -24,7 +24,7 @@ enum Reads {
 }
 
 impl Reads {
-    /// Whether a command that reads this much finds a fault.
+    /// Returns whether a command that reads this much finds a fault.
     fn finds_fault(self, specimen: &Specimen) -> bool {
         match self {
             Reads::Records => !specimen.lists,
@@ -72,7 +72,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether there is a destination, or content in one that existed before.
+    /// Returns whether there is a destination, or content in an existing destination.
     fn left_a_tree(&self, canary: &Canary) -> bool {
         let was_there = self.words.contains(&"-O");
         fs::read_dir(canary.sandbox.at("dest")).is_ok_and(|mut names| !was_there || names.next().is_some())
@@ -103,7 +103,7 @@ fn typed() -> File {
     file
 }
 
-/// Whether it is the content of a sound specimen: words or a letter, repeated, or nothing.
+/// Returns whether the bytes are the content of an intact specimen: words or a letter, repeated, or nothing.
 fn is_right(made: Option<&[u8]>) -> bool {
     let whole =
         |made: &[u8]| made.iter().all(|&byte| byte == b'x') || made.chunks(WORDS.len()).all(|part| part == WORDS);

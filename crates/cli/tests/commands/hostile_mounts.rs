@@ -1,4 +1,4 @@
-//! Every image of the zoo mounted and read through the mount: the process stays alive, in little memory, and ends with the mount.
+//! Mounts every hostile image and reads it: the process stays alive, in little memory, and ends with the mount.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -9,7 +9,7 @@ use crate::hostile_support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect};
 use packline_testkit::mount;
 
-/// Names, bytes of one file, and bytes of all that are read through a mount, at most.
+/// The most names, bytes of one file, and bytes of all files that are read through a mount.
 const NAMES: usize = 400;
 const FILE: u64 = 256 << 10;
 const BYTES: u64 = 16 << 20;

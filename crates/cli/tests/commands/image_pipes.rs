@@ -1,4 +1,4 @@
-//! Images that come from standard input or a pipe: every command that reads one does as with a file.
+//! Images from standard input or a pipe: every command that reads images works as with a file.
 
 use packline_testkit::snapshot::{self, Except};
 use packline_testkit::{Ran, Random, Sandbox};

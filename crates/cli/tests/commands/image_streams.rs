@@ -1,4 +1,4 @@
-//! Images that go to standard output or to a pipe: the same bytes as in a file, when they are whole, or none.
+//! Images for standard output or a pipe: the complete bytes of the file, or nothing.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -143,7 +143,7 @@ fn a_dry_run_opens_no_pipe() {
     assert!(refused.status == 2 && refused.stdout.is_empty(), "{refused:?}");
 }
 
-/// What squashfs-tools write with `-stream`: a mark in place of the superblock, and that at the end.
+/// Returns the form that squashfs-tools write with `-stream`: a mark instead of the superblock, and the superblock at the end.
 pub(crate) fn streamed(image: &[u8]) -> Vec<u8> {
     let mark = [&b"HSQS"[..], &[0; 92]].concat();
     [&mark, &image[96..], &image[..96]].concat()

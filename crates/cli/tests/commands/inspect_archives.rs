@@ -28,7 +28,7 @@ fn cat_prints_files_of_tar() {
     let Some((sandbox, names)) = tars() else { return };
     let read = |name: &str| sandbox.read(format!("source/{name}"));
     for name in &names {
-        // In the order of the tar and against it, links, and the same twice.
+        // Paths in the order of the tar and against it, links, and the same path twice.
         let expected = [read("e/small"), read("d/hole"), read("d/big"), read("d/big"), read("d/f")].concat();
         let paths = ["e/small", "/d/hole", "./d/big", "e/root", "d/up"];
         assert!(quiet(&sandbox, &[&["cat", name], &paths[..]].concat()).stdout == expected, "{name}");

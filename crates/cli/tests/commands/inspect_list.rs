@@ -1,4 +1,4 @@
-//! `list`, `cat` and `info` of images by every packer, beside what other programs make of them.
+//! Compares `list`, `cat` and `info` of images by every packer with other programs.
 
 use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::{Node, NodeKind};
@@ -201,7 +201,7 @@ fn an_image_after_copies_of_superblocks_is_found() {
             assert_eq!(sandbox.good(&["cat", "behind", "f"]).text(), "hello");
         }
     }
-    // What a damaged or truncated image contains is not it.
+    // The content of a damaged or truncated image is not found as an image.
     sandbox.write("outer/inner.sqfs", &small);
     sandbox.good(&["pack", "-q", "outer", "outer.sqfs", "-c", "none"]);
     let outer = sandbox.read("outer.sqfs");

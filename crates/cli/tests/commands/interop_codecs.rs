@@ -9,8 +9,8 @@ use crate::PACKLINE;
 /// Block sizes with the option that chooses them.
 const BLOCKS: [(usize, &str); 3] = [(4096, "4K"), (131_072, "128K"), (1 << 20, "1M")];
 
-/// The tree for blocks of a size, bytes. What the largest blocks change is what the codec gets: their tree has the files with sizes next to
-/// the edges of blocks and with holes, one of them a block that does not compress, and leaves out what is the same with any codec and size.
+/// The tree for a block size in bytes. With the largest blocks, the tree has only the files whose sizes are next to block boundaries and
+/// files with holes, one of them with a block that does not compress, because the rest is the same for all codecs and sizes.
 fn tree(block: usize) -> Vec<Node> {
     let mut nodes = generate::small_tree(block as u64, block);
     let starts = |path: &[u8], names: &[&str]| names.iter().any(|name| path.starts_with(name.as_bytes()));

@@ -115,7 +115,7 @@ fn drop_ins_see_the_same_tree() {
     assert_ne!(report.superblock.export_table, u64::MAX, "-e asks for an export table");
     let more = ["--keep-time", "--keep-xattr", "--pack-dir", "source", "image.sqfs"];
     sandbox.good(&[&["gensquashfs"], &options[..], &more].concat());
-    // As squashfs-tools-ng, it gives the root its defaults and not what the directory has.
+    // Like squashfs-tools-ng, tar2sqfs gives the root its defaults, not the attributes of the directory.
     let mut tree = snapshot::of_model(&nodes, true);
     tree.entry(Vec::new()).and_modify(|root| root.mtime = 0);
     views::assert_all_agree("gensquashfs", &image, &tree, sandbox.path());

@@ -11,7 +11,7 @@ use packline_testkit::model::Node;
 use packline_testkit::snapshot::{self, Except, Kind, Snapshot};
 use packline_testkit::{Random, Sandbox};
 
-/// Kills of each command in the short test, and in the long one.
+/// The kills of each command in the short test and in the long one.
 const FEW: u64 = 10;
 const MANY: u64 = 100;
 

@@ -1,4 +1,4 @@
-//! Directories in .tar.lrz files: packed and unpacked as Debian's lrztar does, in one pass, and nothing made outside.
+//! Directories in .tar.lrz files are packed and unpacked like with Debian's lrztar, in one pass, and nothing is written outside.
 
 use std::os::unix::fs::symlink;
 
@@ -78,7 +78,7 @@ fn exchanges_files_with_lrztar() {
     sandbox.peer("lrztar", &["-q", "-g", "tree"]);
     sandbox.create_dir("ours");
     sandbox.good(&["lrzuntar", "-O", "ours", "tree.tar.lrz"]);
-    // Its tar keeps no hard links of pipes either.
+    // lrztar's tar does not keep hard links of pipes either.
     assert_same_tree(&sandbox, "lrztar, then ours", "ours/tree", Except { links: true, ..without_xattrs });
     sandbox.good(&["lrztar", "-f", "-g", "tree"]);
     sandbox.create_dir("theirs");
@@ -177,8 +177,8 @@ fn reports_sufficient_memory() {
     sandbox.good(&[&pack[..], &[needed]].concat());
 }
 
-/// The least memory that the message names is enough, and one byte less is refused. The sizes of zpaq's models, which need most of it, are
-/// known only when their blocks are read: one block of each stream.
+/// The least memory that the message names is sufficient, and one byte less is rejected. The sizes of zpaq's models, which need most of
+/// it, are known only when their blocks are read: one block of each stream.
 #[test]
 fn unpacking_names_the_least_memory_that_works() {
     if !tools::root() {

@@ -1,4 +1,4 @@
-//! The program, as a user runs it. One test binary, because linking each takes long.
+//! Tests of the program as a user runs it. They are one test binary, because linking each takes long.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bench_pack;

@@ -1,4 +1,4 @@
-//! Sources and sinks that fail while they are used: one line that names what failed, exit code 1, no image.
+//! Sources and sinks that fail during use: one line names what failed, the exit status is 1, and there is no image.
 
 use packline_testkit::model::Node;
 use packline_testkit::mount::{self, LoopDevice, Mounted};
@@ -31,7 +31,7 @@ fn unreadable_file() {
     assert!(line.contains("secret") && line.contains("denied"), "{line}");
 }
 
-/// Files of /sys have a size of 4096 bytes and less content, as files that shrink while they are read.
+/// Files in /sys have a size of 4096 bytes and less content, like files that shrink while they are read.
 #[test]
 fn file_that_shrinks_is_stored_up_to_its_end_with_a_warning() {
     let source = Path::new("/sys/kernel/mm/transparent_hugepage");
@@ -136,7 +136,7 @@ fn too_many_ids() {
     write_ids(65_537);
     let message = sandbox.refused(&["pack", "ids.tar", "i.sqfs"]);
     assert!(message.contains("65535") || message.contains("65536"), "{message}");
-    // So many fit into the superblock's 16-bit count.
+    // 65,535 ids fit into the superblock's 16-bit count.
     write_ids(65_535);
     sandbox.good(&["pack", "ids.tar", "i.sqfs"]);
 }

@@ -1,4 +1,4 @@
-//! Malformed tars: each must give one line that names the entry and the offset, exit code 1 and no image.
+//! Malformed tars: each gives one line that names the entry and the offset, exit status 1, and no image.
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::tar::{BLOCK, Header, pax_record, to_bytes};
@@ -211,7 +211,7 @@ fn extracted(program: &str, tar: &[u8]) -> Vec<String> {
     sandbox.names_in("out")
 }
 
-/// Faults that lose no data: refused; with `--lenient` and by tar2sqfs skipped with a warning, as by GNU tar.
+/// Faults that lose no data are rejected; `--lenient` and tar2sqfs skip them with a warning, like GNU tar.
 #[test]
 fn faults_that_a_lenient_pack_skips() {
     let pax = |body: &[u8]| [header("./PaxHeaders/f", b'x', body.len() as u64).sealed().to_vec(), block(body)].concat();
@@ -282,7 +282,7 @@ fn faults_that_every_pack_skips() {
     }
 }
 
-/// Faults that lose data are refused with `--lenient` too.
+/// Faults that lose data are rejected even with `--lenient`.
 #[test]
 fn faults_that_are_never_skipped() {
     for (tar, what) in [

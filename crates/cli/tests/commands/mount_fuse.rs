@@ -212,7 +212,7 @@ fn signals_unmount_cleanly() {
     }
 }
 
-/// Called as mount(8) calls the helper of a type, with words of /etc/fstab.
+/// Runs as mount(8) runs the helper of a type, with words of /etc/fstab.
 #[test]
 fn mounts_line_of_fstab() {
     if !available() {

@@ -112,7 +112,7 @@ fn labels_are_those_of_the_file_contexts() {
         lines
     };
     assert_eq!(sorted(packed(&sandbox, &["--file-contexts=contexts"])), expected);
-    // Those of the source can be left out first.
+    // Attributes of the source can be left out first.
     let clean = packed(&sandbox, &["--file-contexts=contexts", "--xattrs-exclude=security.*", "--xattrs-exclude=*.k"]);
     assert_eq!((&*clean[2], &*clean[6]), ("bin/a 0:0 security.selinux=exact", "tmp 0:0"));
     let kept = packed(&sandbox, &["--xattrs-include=user.*", "--xattrs-include=*.other"]);

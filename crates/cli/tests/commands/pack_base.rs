@@ -1,4 +1,4 @@
-//! `--base`: blocks of an earlier image are taken as they are, and the image has the bytes of a run without it.
+//! `--base` copies blocks of an earlier image, and the image has the bytes of a run without it.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn the_image_is_the_same_with_a_base_and_a_cache() {
         pack(&sandbox, codec, ["old", "old.sqfs"], &[]);
         pack(&sandbox, codec, ["new", "clean"], &[]);
         let expected = sandbox.read("clean");
-        // What a worker makes of a base does not depend on the codec: with one of them there is every number of workers.
+        // Work with a base does not depend on the codec, so only one codec is tested with every number of workers.
         let numbers = if codec == "lz4" { &["0", "1", "2", "7"][..] } else { &["0", "7"] };
         for workers in numbers {
             for cache in
@@ -109,7 +109,7 @@ fn a_base_that_cannot_be_used_is_refused_and_nothing_is_written() {
     assert!(sandbox.bad(2, &["pack", "new", "x.lrz", "--base", "old.sqfs"]).contains("--base"));
 }
 
-/// Of a damaged base only sound blocks are taken, and of its blocks none gets into a cache.
+/// Only intact blocks of a damaged base are used, and none of its blocks goes into a cache.
 #[test]
 fn a_damaged_base_is_used_on_request_as_far_as_it_is_sound() {
     let sandbox = trees();

@@ -1,4 +1,4 @@
-//! Several directories and plain files as sources: side by side under their own names, or with `--overlay` over each other.
+//! Several directories and plain files as sources: side by side under their own names, or merged with `--overlay`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -108,7 +108,7 @@ fn counts_and_names_what_layers_replace() {
     assert_eq!(sandbox.good(&["cat", "o.sqfs", "profile"]).text(), "2\n");
     let ran = sandbox.good(&["pack", "-f", "--overlay", "home", "etc", "home", "o.sqfs"]);
     assert!(ran.stderr.contains(" replaced by later ones: profile, .ssh/id\n"), "{}", ran.stderr);
-    // What whiteouts hide is not replaced; a directory is, with all in it.
+    // Entries that whiteouts hide do not count as replaced; a directory does, with everything in it.
     shell(&sandbox, "mkdir over && : >over/.wh.profile && : >over/.ssh && : >over/passwd && tar -C etc -cf etc.tar .");
     let json = |words: &[&str]| -> Value {
         let ran = sandbox.good(&[&["pack", "-f", "--json"], words, &["o.sqfs"]].concat());

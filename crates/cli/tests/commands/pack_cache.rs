@@ -1,4 +1,4 @@
-//! `--cache`: the image has the bytes of a run without it, whatever state the cache is in, and whatever happens to it.
+//! With `--cache` the image has the bytes of a run without it, whatever the state of the cache.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn the_image_is_the_same_with_any_state_of_the_cache() {
     for codec in CODECS {
         pack(&sandbox, codec, &[]);
         let expected = sandbox.read("image");
-        // What a worker makes of a cache does not depend on the codec: with one of them there is every number of workers.
+        // Work with a cache does not depend on the codec, so only one codec is tested with every number of workers.
         let numbers = if codec == "lz4" { &["0", "1", "2", "7"][..] } else { &["0", "7"] };
         for workers in numbers {
             let cache = format!("cache-{workers}");
@@ -116,7 +116,7 @@ fn compresses_only_changed_blocks() {
     pack(&sandbox, "zstd", &["--cache", "cache"]);
     sandbox.write("tree/prose3", Random::new(99).prose(16 << 10));
     let report = pack(&sandbox, "zstd", &["--cache", "cache"]);
-    // Its block, and fragment blocks from its tail on.
+    // The file's block, and the fragment blocks from its tail end on.
     let missed = report["cache"]["missed"].as_u64().unwrap();
     assert!((1..30).contains(&missed), "{report}");
     let cached = sandbox.read("image");

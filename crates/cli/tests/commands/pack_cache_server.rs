@@ -1,4 +1,4 @@
-//! `--cache` with a server: the image has the bytes of a run without it, and a server that misbehaves costs a warning and a few seconds.
+//! With `--cache` and a server the image has the bytes of a run without it, and a faulty server costs a warning and a few seconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `pack --continue`: what cannot be read is reported and left out, the same with any number of readers.
+//! `pack --continue` reports and leaves out what cannot be read, the same with any number of readers.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use crate::{PACKLINE, sandbox};
 
 const THREADS: [&[&str]; 4] = [&["-j0"], &["--readers=0"], &["--readers=1"], &["-j2", "--readers=4"]];
 
-/// What user 65534 cannot read in the tree, in the order of the entries.
+/// The entries of the tree that user 65534 cannot read, in order.
 const UNREADABLE: [&str; 6] = [
     "tree/a/large: cannot open: Permission denied",
     "tree/a/link: cannot link: its first name was left out",
@@ -123,8 +123,8 @@ fn files_with_less_content_than_their_size_are_stored_with_warnings() {
     sandbox.good(&["verify", "-q", "i.sqfs"]);
 }
 
-/// As squashfs-tools. snapd's tests of its container checks rely on it (snap/squashfs and snap of snapcore/snapd): an unreadable file is
-/// reported for its mode there, not as a missing file.
+/// Matches squashfs-tools. snapd's tests of its container checks rely on it (snap/squashfs and snap of snapcore/snapd): an unreadable
+/// file is reported for its mode there, not as a missing file.
 #[test]
 fn mksquashfs_stores_unreadable_files_as_empty_files() {
     if !tools::need(&["setpriv", "mksquashfs", "unsquashfs"]) || !tools::root() {

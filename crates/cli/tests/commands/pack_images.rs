@@ -1,4 +1,4 @@
-//! An image as a source: what is packed from it has the bytes of what is packed from the tree itself.
+//! An image as a source gives the bytes of an image that is packed from the tree itself.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -150,7 +150,7 @@ fn blocks_of_an_image_that_may_be_of_another_encoder_are_compressed_anew() {
     }
 }
 
-/// A block of it is decoded before it is taken, and the checksum of its record finds what a decoder does not.
+/// A block of a damaged image is decoded before it is used, and the checksum of its record finds what a decoder does not.
 #[test]
 fn an_image_that_is_damaged_is_refused_or_not_used() {
     let sandbox = packed(&["-b", "16K"]);

@@ -1,4 +1,4 @@
-//! `--layout stable`: the tree is the same, images of nearly equal trees have most bytes in common, and all else keeps its bytes.
+//! With `--layout stable` the tree is the same, and images of nearly equal trees have most bytes in common.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn plant(sandbox: &Sandbox, name: &str, changed: impl Fn(usize, Vec<u8>) -> Vec<
     sandbox.plant(name, &nodes);
 }
 
-/// Two trees of which one file differs in its size: `old` and `new`.
+/// Two trees, `old` and `new`, that differ in the size of one file.
 fn nearly_equal() -> Sandbox {
     let sandbox = sandbox();
     plant(&sandbox, "old", |_, content| content);

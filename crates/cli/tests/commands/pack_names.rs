@@ -1,4 +1,4 @@
-//! `pack --files-from` and `--exclude-from`: the image is that of a pack with excludes that leave the same entries.
+//! `pack --files-from` and `--exclude-from` give the image of a pack with excludes that leave the same entries.
 
 use packline_testkit::Sandbox;
 
@@ -57,7 +57,7 @@ fn nul_terminated_names_may_contain_any_byte() {
     assert!(line.contains("list: line 2: 'odd': there is no such entry"), "{line}");
 }
 
-/// A name is refused before anything is read, and nothing beside the tree is.
+/// A name is rejected before anything is read, and nothing outside the tree is read.
 #[test]
 fn rejects_names_through_links() {
     let sandbox = tree();

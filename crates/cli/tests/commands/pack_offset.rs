@@ -1,4 +1,4 @@
-//! `pack --offset`: the image begins at a byte of the output, where all readers find it.
+//! `pack --offset` begins the image at a byte of the output, where all readers find it.
 
 use std::fs;
 

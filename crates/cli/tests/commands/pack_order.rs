@@ -1,4 +1,4 @@
-//! `pack --order`: contents lie in the image as was asked for, the tree is the same, and the bytes depend on nothing else.
+//! `pack --order` stores contents in the requested order; the tree is the same, and the bytes depend only on the input.
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Random, Sandbox, generate, reader, snapshot, views};

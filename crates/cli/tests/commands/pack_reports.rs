@@ -1,4 +1,4 @@
-//! `pack --verbose` and `--dry-run`: names as they are packed, and what would be.
+//! `pack --verbose` prints names as they are packed, and `--dry-run` what would be packed.
 
 use packline_testkit::{Ran, Sandbox};
 

@@ -1,4 +1,4 @@
-//! Contents that are parts of others take no bytes of the image, and every reader finds them.
+//! Contents that are parts of other contents take no space in the image, and every reader finds them.
 
 use packline_testkit::model::Node;
 use packline_testkit::{Ran, Random, Sandbox, reader, snapshot, views};

@@ -1,4 +1,4 @@
-//! Files that tell the content of private files are private too.
+//! Outputs that reveal the content of private files are private too.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

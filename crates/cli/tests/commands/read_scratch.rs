@@ -147,7 +147,7 @@ fn a_comparison_decodes_each_block_once_too() {
     }
 }
 
-/// So many small files with long names need several windows where memory is short.
+/// 8000 small files with long names need several windows if memory is short.
 const SMALL_FILES: usize = 8000;
 const LONG_NAME: usize = 240;
 

@@ -1,4 +1,4 @@
-//! `packline protect` and `packline repair`: files of any kind come back byte for byte, or stay as they are.
+//! `packline protect` and `packline repair` restore files of any kind byte for byte, or leave them unchanged.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -202,7 +202,7 @@ fn several_files_and_directories_are_protected() {
     // Recovery data is not protected in turn.
     sandbox.good(&["protect", "-q", "-f", "d"]);
     assert!(!sandbox.at("d/b.recovery.recovery").exists());
-    // One that fails does not keep others from being protected.
+    // A file that fails does not keep others from being protected.
     sandbox.write("d/new", "new");
     let refused = sandbox.bad(1, &["protect", "-q", "none", "d"]);
     assert!(refused.contains("none: cannot open") && refused.lines().count() == 1, "{refused}");
@@ -280,7 +280,7 @@ fn does_not_revert_changed_file() {
     assert!(sandbox.read("g") == content && sandbox.read("f") == newer);
     sandbox.good(&["repair", "-q", "-f", "f"]);
     assert!(sandbox.read("f") == content);
-    // A file that is whole is whole at any time.
+    // An intact file is intact, whatever its time.
     write_later(&sandbox, &content);
     sandbox.good(&["verify", "-q", "f"]);
     sandbox.good(&["repair", "-q", "f"]);

@@ -1,4 +1,4 @@
-//! Outputs that exist already: what each command keeps of the file that it replaces, and where no rename can replace it.
+//! Existing outputs: what each command keeps of a replaced file, and where a rename cannot replace it.
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Seek, SeekFrom};
@@ -30,7 +30,6 @@ const LINES: [&str; 15] = [
     "repair -q -f damaged --recovery f.recovery -o D/o",
 ];
 
-/// What the lines read.
 fn sources() -> Sandbox {
     let sandbox = sandbox();
     sandbox.write("tree/text", "some text ".repeat(3000));

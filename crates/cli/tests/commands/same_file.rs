@@ -27,7 +27,7 @@ fn shell(sandbox: &Sandbox, script: &str) -> Ran {
     sandbox.shell(&format!("\"$P\" {script}"))
 }
 
-/// Runs a command that must refuse, and leave the containers as they are.
+/// Runs a command that must fail and leave the containers unchanged.
 fn refused(sandbox: &Sandbox, script: &str) {
     let names = ["source.tar", "i.sqfs", "i.lrz", "i.pln"];
     let before = names.map(|name| sandbox.read(name));

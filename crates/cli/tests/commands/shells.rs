@@ -1,4 +1,4 @@
-//! Completions in the shells that they are for, and manual pages in the programs that show them.
+//! Completions in their shells, and manual pages in the programs that show them.
 
 use packline_testkit::{Sandbox, tools};
 

@@ -109,7 +109,7 @@ fn evaluations_are_printed() {
     }
 }
 
-/// Those of 4.5 lack these.
+/// squashfs-tools 4.5 lack these actions.
 #[test]
 fn actions_change_extended_attributes() {
     if !tools::need(&["unsquashfs"]) {
@@ -153,7 +153,7 @@ fn malformed_actions_leave_nothing() {
     }
 }
 
-/// That of 4.5 lacks align().
+/// mksquashfs 4.5 lacks align().
 #[test]
 fn data_of_files_is_aligned() {
     if !ready() {

@@ -1,5 +1,5 @@
 //! Symbolic links that are followed: `mksquashfs -dereference`, `-deref`, `-deref-path` and the action `dereference`, and `pack --dereference`.
-//! Those of squashfs-tools 4.5 lack them; the trees below are what 4.7.6 make.
+//! squashfs-tools 4.5 lack these options; the trees below are those of 4.7.6.
 
 use std::fs;
 use std::os::unix::fs::symlink;

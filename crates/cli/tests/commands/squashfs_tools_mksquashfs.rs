@@ -1,4 +1,4 @@
-//! `mksquashfs` beside the one of squashfs-tools: the same arguments and files must give the same tree, contents and superblock.
+//! Compares `mksquashfs` with the one of squashfs-tools: the same arguments and files must give the same tree, contents and superblock.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -69,7 +69,7 @@ pub fn pack(mut command: Command, image: &str, sources: &[&str], options: &str) 
     Ran::good(command.args(sources).arg(image).args(options));
 }
 
-/// What `unsquashfs -s` prints of an image, without sizes.
+/// Returns the output of `unsquashfs -s` for an image, without sizes.
 pub fn superblock(sandbox: &Sandbox, image: &str, options: &str) -> Vec<String> {
     let offset = if options.contains("-offset 8192") { "8192" } else { "0" };
     let ran = tools::run(sandbox.program("unsquashfs", &["-s", "-o", offset, image]).env("TZ", "UTC")).unwrap();

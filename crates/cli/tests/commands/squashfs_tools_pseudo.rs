@@ -35,7 +35,7 @@ fn definitions_give_the_same_tree() {
     }
     let sandbox = with_source();
     sandbox.write("definitions", DEFINITIONS);
-    // What has no time of its own gets that of the run.
+    // Entries without a time get the time of the run.
     let timed = DEFINITIONS.lines().filter(|line| line.starts_with(['D', '#']));
     sandbox.write("timed", timed.collect::<Vec<_>>().join("\n") + "\n");
     for options in [
@@ -48,7 +48,7 @@ fn definitions_give_the_same_tree() {
     }
 }
 
-/// As squashfs-tools 4.7 do: what is forced changes the source, and counts for more than what the root has for itself.
+/// Matches squashfs-tools 4.7: forced attributes change the source, and override the root's own.
 #[test]
 fn definitions_override_what_is_forced() {
     let sandbox = crate::sandbox();
@@ -77,7 +77,7 @@ fn definitions_override_what_is_forced() {
     }
 }
 
-/// As squashfs-tools 4.7 do: of attributes of definitions none is left out.
+/// Matches squashfs-tools 4.7: no attribute of a definition is left out.
 #[test]
 fn definitions_keep_their_attributes() {
     let sandbox = crate::sandbox();

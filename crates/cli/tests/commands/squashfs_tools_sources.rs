@@ -17,7 +17,7 @@ fn paths(sandbox: &Sandbox, image: &str) -> Vec<String> {
     listed.lines().map(str::to_string).filter(|line| line.starts_with('/')).collect()
 }
 
-/// That of 4.5 never ends with these options.
+/// mksquashfs 4.5 never ends with these options.
 #[test]
 fn paths_come_from_standard_input() {
     if !tools::need(&["unsquashfs"]) {

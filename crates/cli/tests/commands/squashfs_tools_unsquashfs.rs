@@ -41,13 +41,13 @@ impl Images {
         self.sandbox.good(&["pack", "-q", "-f", "-b", "16K", "-c", codec, "source", "image"]);
     }
 
-    /// What both programs print, and how they end.
+    /// Returns the output and the exit status of both programs.
     fn run(&self, program: &str, words: &[&str]) -> (Ran, Ran) {
         let ours = self.sandbox.run(&[&[program], words].concat());
         (ours, Ran::of(&mut self.sandbox.program(program, words)))
     }
 
-    /// Both print the same and end alike, but for lines of which the releases have different ones.
+    /// Checks that both print the same and exit alike, except for lines in which the releases differ.
     fn same_output(&self, program: &str, words: &[&str]) {
         let (ours, theirs) = self.run(program, words);
         assert_eq!(lines(&ours.stdout), lines(&theirs.stdout), "{program} {words:?}");
@@ -149,7 +149,7 @@ fn trees_are_extracted_alike() {
     }
 }
 
-/// As 4.7.5; 4.5.1 extracts nothing but the root.
+/// Matches 4.7.5; 4.5.1 extracts only the root.
 #[test]
 fn directory_above_the_root_is_everything() {
     let sandbox = crate::sandbox();

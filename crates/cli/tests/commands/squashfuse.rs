@@ -1,4 +1,5 @@
-//! The drop-ins `squashfuse` and `squashfuse_ll` beside those of squashfuse: trees, exit statuses, words, and how a mount begins and ends.
+//! Compares the drop-ins `squashfuse` and `squashfuse_ll` with squashfuse: trees, exit statuses, words, and the start and end of a
+//! mount.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -91,7 +92,7 @@ fn tree(top: &Path) -> BTreeMap<PathBuf, (Vec<i64>, Vec<u8>)> {
     let mut pending = vec![top.to_path_buf()];
     while let Some(path) = pending.pop() {
         let about = fs::symlink_metadata(&path).unwrap();
-        // Of a directory squashfuse shows no size, and of a hard link each name as an inode of its own.
+        // squashfuse shows no size of a directory, and shows each name of a hard link with its own inode.
         let size = if about.is_dir() { 0 } else { about.size() };
         let numbers = [about.mode().into(), about.uid().into(), about.gid().into(), about.mtime(), size as i64];
         let numbers = [&numbers[..], &[about.nlink() as i64, about.rdev() as i64]].concat();
@@ -177,7 +178,7 @@ fn exit_statuses_are_those_of_squashfuse() {
             (254, &["-o", "offset=", "image", "on"]),
             (254, &["-o", "offset=x", "image", "on"]),
         ] {
-            // Those of Debian append an option, which -- makes an operand.
+            // Debian's programs append an option, which -- makes an operand.
             let theirs = !arguments.contains(&"--");
             for mut command in [Some(point.ours(name, arguments)), theirs.then(|| point.0.program(name, arguments))]
                 .into_iter()
@@ -325,7 +326,7 @@ fn notifies_pipe_of_success_and_failure() {
     );
 }
 
-/// As apptainer calls it, with the image and the mount as descriptors, in the foreground and in the background.
+/// Runs as apptainer runs it: with the image and the mount as descriptors, in the foreground and in the background.
 #[test]
 fn descriptors_are_image_and_mount_point() {
     if !available(&["mount"]) {

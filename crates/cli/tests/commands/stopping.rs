@@ -1,4 +1,4 @@
-//! What a pack leaves after a signal and on a full file system, and the output to a device.
+//! The state after a signal and on a full file system, and the output to a device.
 
 use std::fs;
 use std::io::{Read, Write};

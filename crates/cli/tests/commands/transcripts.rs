@@ -36,7 +36,7 @@ impl Shell {
         shell
     }
 
-    /// What a command prints, and its exit status.
+    /// Runs a command and returns its output and its exit status.
     fn run(&self, command: &str) -> (String, i32) {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", self.0.arg("bin"));
         let script = format!("exec 2>&1\n{command}");
@@ -94,7 +94,7 @@ fn parse(text: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether a line is what was expected, `[..]` being any text.
+/// Returns whether a line matches the expected line, in which `[..]` is any text.
 fn is_alike(expected: &str, line: &str) -> bool {
     let Some((head, rest)) = expected.split_once("[..]") else { return expected == line };
     let Some(mut tail) = line.strip_prefix(head) else { return false };

@@ -1,4 +1,4 @@
-//! Unpacking into what exists: read-only directories, directories of other users, and places that cannot have hard links.
+//! Unpacks into existing directories: read-only ones, directories of other users, and places without hard links.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

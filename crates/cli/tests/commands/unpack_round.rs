@@ -72,7 +72,7 @@ fn neither_workers_nor_memory_nor_the_destination_change_anything() {
         let [new, existing] = ["new", "existing"].map(|name| format!("{name}-{at}"));
         sandbox.good(&[&["unpack", "-q", "image.sqfs", &new], options].concat());
         check(&format!("{options:?}"), &expected, &sandbox, &new);
-        // In a directory that exists each file goes through the staging directory.
+        // In an existing directory each file goes through the staging directory.
         sandbox.create_dir(&existing);
         sandbox.good(&[&["unpack", "-q", "image.sqfs", &existing], options].concat());
         check(&format!("{options:?}, existing"), &expected, &sandbox, &existing);

@@ -1,4 +1,4 @@
-//! `packline verify`: what it prints and how it exits.
+//! The output and the exit status of `packline verify`.
 
 use packline_testkit::Sandbox;
 

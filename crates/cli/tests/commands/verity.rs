@@ -1,4 +1,4 @@
-//! dm-verity trees: of images while they are packed and of those that exist, beside veritysetup, openssl and systemd.
+//! dm-verity trees of new and existing images, compared with veritysetup, openssl and systemd.
 
 use std::fs;
 use std::io::Write as _;
@@ -47,7 +47,7 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
     sandbox.good(&["diff", "a.sqfs", "tree"]);
 }
 
-/// How often a warning says that this file belongs to the replaced one.
+/// Returns how often a warning says that this file belongs to the replaced image.
 fn stale(ran: &Ran, name: &str) -> usize {
     ran.stderr.matches(&format!(" {name} belongs to the file that was replaced")).count()
 }
@@ -71,7 +71,7 @@ fn side_files_that_do_not_belong_to_the_new_image_are_named_once() {
     assert_eq!(sandbox.read_text("i.roothash.p7s"), "signature");
 }
 
-/// Without a tree, the ending says nothing of the container.
+/// Without a tree, the ending does not choose a container.
 #[test]
 fn ending_raw_is_that_of_an_image_with_its_tree() {
     let sandbox = tree();
@@ -289,8 +289,8 @@ fn the_kernel_mounts_it() {
     assert!(same);
 }
 
-/// Whether what a test needs is there. Containers have no device mapper, those that check every change neither: there the test is skipped
-/// by name, which `tools::skip` refuses.
+/// Returns whether the requirements of a test are met. Containers have no device mapper, and neither have the containers that check
+/// every change: there the test is skipped by name, which `tools::skip` rejects.
 fn runs_here(test: &str, has: bool, what: &str) -> bool {
     if !has {
         let _ = writeln!(std::io::stderr(), "verity::{test}: skipped: needs {what}");

@@ -30,7 +30,7 @@ pub fn differs(stage: &Stage, row: &Row) -> Result<(), String> {
     same("superblock", &ours.superblock, &peers.superblock)
 }
 
-/// Nothing but percentages is printed, and nothing but a progress bar by the peer.
+/// Checks that the drop-in prints only percentages, and the peer only a progress bar.
 fn printed(ours: &[u8], peers: &[u8]) -> Result<(), String> {
     let ours = String::from_utf8_lossy(ours);
     let numbers = ours.lines().map(str::parse).collect::<Result<Vec<u8>, _>>();
@@ -54,7 +54,7 @@ impl Packed {
         let name = side.name();
         let bytes = sandbox.read(name);
         let whole = bytes.len().is_multiple_of(4096);
-        // A kernel reads whole blocks of a device only.
+        // The kernel reads only whole blocks of a device.
         let mut image = bytes[offset..].to_vec();
         image.resize(image.len().next_multiple_of(4096), 0);
         let image = sandbox.write("image", image);

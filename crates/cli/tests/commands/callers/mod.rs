@@ -37,7 +37,7 @@ const DROP_INS: &[&str] = &["mksquashfs", "sqfstar", "squashfuse_ll", "tar2sqfs"
 struct Row {
     caller: &'static str,
     line: &'static str,
-    /// Parts of the line that the release of the peer lacks, and what stands for them there.
+    /// Parts of the line that the release of the peer lacks, and their replacements.
     peer: &'static [(&'static str, &'static str)],
 }
 
@@ -89,7 +89,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// `None` where a program or a privilege is missing.
+    /// Returns `None` if a program or a privilege is missing.
     fn new() -> Option<Stage> {
         if !tools::need(PROGRAMS) || !mount::scratch_available() {
             return None;
@@ -115,7 +115,7 @@ impl Stage {
         self.run_on(side, side.name(), line)
     }
 
-    /// As [`Stage::run`], with this file as `$IMAGE`.
+    /// Like [`Stage::run`], with this file as `$IMAGE`.
     fn run_on(&self, side: Side, image: &str, line: &str) -> Ran {
         let path = match side {
             Side::Ours => "PATH=$PWD/links:$PATH; ",

@@ -11,7 +11,7 @@ use crate::squashfuse::available;
 /// The squashfuse of Debian 12 has no owners.
 const OWNERS: &[(&str, &str)] = &[(",uid=1000,gid=100", "")];
 
-/// An image behind 4096 other bytes is `$IMAGE`.
+/// `$IMAGE` is an image after 4096 other bytes.
 const ROWS: &[Row] = &[
     row(
         "apptainer",

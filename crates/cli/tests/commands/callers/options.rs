@@ -59,7 +59,7 @@ fn sqfstar_packs_alike() {
     writers::compare(SQFSTAR);
 }
 
-/// That of 4.5.1 does not know that options of compressors have arguments.
+/// mksquashfs 4.5.1 does not know that options of compressors have arguments.
 const BY_MKSQUASHFS: &[(&str, &str)] = &[(r#" "$IMAGE""#, ""), ("sqfstar", r#"mksquashfs - "$IMAGE" -tar"#)];
 
 const SQFSTAR: &[Row] = &[

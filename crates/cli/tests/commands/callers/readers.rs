@@ -1,11 +1,11 @@
-//! Lines that list and extract: the drop-in and `unsquashfs` print the same, end alike and leave the same trees.
+//! Lines that list and extract: the drop-in and `unsquashfs` print the same, exit alike and leave the same trees.
 
 use packline_testkit::snapshot::{self, Except};
 
 use super::{Row, Side, Stage, check, of_directory, row, same};
 use crate::squashfs_tools_unsquashfs::lines;
 
-/// Lines that make the images: one by each, and of different compressors.
+/// Lines that write the images: one by each program, with different compressors.
 const IMAGES: [(Side, &str); 2] = [
     (Side::Peers, "mksquashfs source image -noappend -quiet -no-progress -mkfs-time 1500000000"),
     (Side::Ours, "mksquashfs source image -noappend -quiet -comp lzo -b 16K -always-use-fragments"),
@@ -124,7 +124,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn callers_read_without_root() {
     let Some(stage) = Stage::new() else { return };
-    // Others may not reach the program where it was built.
+    // Other users may not be able to reach the build directory.
     let ran = stage.sandbox.shell("cp $P links/packline && ln -sf packline links/unsquashfs && chmod 777 .");
     assert!(ran.status == 0, "{ran:?}");
     // Linux has permitted the device of a whiteout since 5.8, but that of squashfs-tools does not try.
@@ -143,13 +143,13 @@ const WITHOUT_ROOT: &[Row] = &[
     ),
 ];
 
-/// A line that apptainer and snapd take apart.
+/// apptainer and snapd parse this line.
 #[test]
 fn versions_are_those_of_a_release() {
     let Some(stage) = Stage::new() else { return };
     for name in ["mksquashfs", "unsquashfs", "sqfstar"] {
         let [ours, peers] = [Side::Ours, Side::Peers].map(|side| stage.run(side, &format!("{name} -version")));
-        // Of 4.5.1 the status of unsquashfs is 1.
+        // unsquashfs 4.5.1 exits with 1.
         assert!(ours.status == 0 && ours.stderr.is_empty(), "{ours:?}");
         let [ours, peers] = [ours, peers].map(|ran| {
             let text = ran.text();

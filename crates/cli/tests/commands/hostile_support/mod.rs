@@ -1,4 +1,4 @@
-//! Runs the binary on hostile files, with limits, and checks that nothing outside of the destination changes.
+//! Runs the program on hostile files with limits, and checks that nothing changes outside the destination.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::PACKLINE;
 
-/// Processor time that a command may take, seconds. The kernel ends one that takes more.
+/// The processor time of a command in seconds. The kernel kills a command that takes more.
 const SECONDS: u64 = 5;
 /// Wall time after which a command counts as hanging. Far more than the processor time: the machine may be busy.
 const HANGS: Duration = Duration::from_secs(90);
@@ -153,7 +153,8 @@ fn made(specimen: &Specimen) -> Arc<Vec<u8>> {
     Arc::clone(made.entry(specimen.name).or_insert_with(make))
 }
 
-/// In memory where there is enough: creating ten thousands of directories in a file system is not the commands' time.
+/// Returns a directory in memory if there is enough: creating tens of thousands of directories in a file system would count as the
+/// command's time.
 fn temporary_directory() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
@@ -161,7 +162,7 @@ fn temporary_directory() -> PathBuf {
     if is_writable && free > 1 << 30 { memory.to_path_buf() } else { std::env::temp_dir() }
 }
 
-/// Removes what is there with rm, because trees are too deep for a recursive walk.
+/// Removes a tree with rm, because it may be too deep for a recursive walk.
 fn clear(path: &Path) {
     if path.symlink_metadata().is_ok() {
         let removed = Command::new("rm").arg("-rf").arg(path).status().unwrap();
@@ -192,7 +193,7 @@ fn read_some(child: &mut Child) -> (Vec<u8>, bool) {
 }
 
 impl Ended {
-    /// A promise that holds for every command on every image, and was broken.
+    /// Returns a promise that every command keeps on every image, if it was broken.
     pub fn broken(&self) -> Option<String> {
         let panicked =
             ["panicked", "internal error", "unknown command", "stack overflow", "memory allocation", "allocate memory"];
@@ -217,7 +218,7 @@ impl Wrong {
         self.note_of(&format!("{} ({:?})", specimen.name, specimen.expect), words, what);
     }
 
-    /// As [`Wrong::note`] with a specimen of another zoo.
+    /// Like [`Wrong::note`], for a specimen of another set.
     pub fn note_of(&mut self, specimen: &str, words: &[&str], what: &str) {
         self.0.push(format!("{specimen}: {}: {what}", words.join(" ")));
     }

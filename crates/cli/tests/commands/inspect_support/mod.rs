@@ -36,7 +36,7 @@ pub fn images(sandbox: &Sandbox) -> Vec<&'static str> {
     vec!["ours.sqfs", "small.sqfs", "mk.sqfs", "gen.sqfs", "tar.sqfs"]
 }
 
-/// Whether all programs that the comparisons run are installed, and this is root.
+/// Returns whether all programs for the comparisons are installed, and the test runs as root.
 pub fn ready() -> bool {
     tools::need(&["mksquashfs", "unsquashfs", "gensquashfs", "rdsquashfs", "sqfsdiff", "tar2sqfs"]) && tools::root()
 }

@@ -1,4 +1,4 @@
-//! Images of containers made here: layouts and archives of layers that are tars.
+//! Builds container images: layouts and archives whose layers are tars.
 
 use std::fs;
 use std::path::Path;

@@ -61,7 +61,7 @@ const KEEPING: &[&str] = &[
     "policy",
     "main-thread-works",
     "trace",
-    // Transcripts have these; order: crates/cli/tests/commands/pack_order.rs too.
+    // Transcripts have these; order: crates/cli/tests/commands/pack/order.rs too.
     "manifest",
     "overlay",
     "run-commands",

@@ -348,7 +348,7 @@ fn fix_keeps_file_after_error() {
     sandbox.write("tree/file", "content");
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
     let image = sandbox.read("i.sqfs");
-    let streamed = crate::image_streams::streamed(&image);
+    let streamed = crate::outputs::image_streams::streamed(&image);
     for fault in ["ftruncate:error=EIO:when=1", "fsync:error=EIO:when=1", "fsync:error=EIO:when=2"] {
         sandbox.write("streamed", &streamed);
         let inject = format!("inject={fault}");

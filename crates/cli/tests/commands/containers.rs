@@ -4,7 +4,7 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, tools};
 
 use crate::encrypted::{PUBLIC, SECRET};
-use crate::inspect_support::{pack, quiet, with_source};
+use crate::inspect::support::{pack, quiet, with_source};
 use crate::sandbox;
 
 fn with_containers() -> Sandbox {

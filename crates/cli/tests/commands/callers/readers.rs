@@ -3,7 +3,7 @@
 use packline_testkit::snapshot::{self, Except};
 
 use super::{Row, Side, Stage, check, of_directory, row, same};
-use crate::squashfs_tools_unsquashfs::lines;
+use crate::squashfs_tools::unsquashfs::lines;
 
 /// Lines that write the images: one by each program, with different compressors.
 const IMAGES: [(Side, &str); 2] = [

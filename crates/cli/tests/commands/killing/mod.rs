@@ -1,5 +1,8 @@
 //! Kills a program at random moments.
 
+mod images;
+mod streams;
+
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::mount::{self, LoopDevice};
 use packline_testkit::{Ran, Sandbox};
 
-use crate::inspect_support::{pack, quiet, with_source};
+use crate::inspect::support::{pack, quiet, with_source};
 
 /// A tree, and containers of it with hard links and symbolic links to them.
 fn with_containers() -> Sandbox {

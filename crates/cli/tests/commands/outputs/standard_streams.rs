@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use packline_testkit::model::Node;
 use packline_testkit::{Ran, Sandbox};
 
-use crate::inspect_support::{pack, quiet, with_source};
+use crate::inspect::support::{pack, quiet, with_source};
 
 /// A tree as an image, a tar, a .lrz and a .pln file; `many` has more names than a pipe holds.
 fn with_containers() -> Sandbox {

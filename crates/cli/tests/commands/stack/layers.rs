@@ -8,7 +8,7 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, generate, mount, tools};
 use serde_json::Value;
 
-use crate::stack_support::shell;
+use crate::stack::support::shell;
 use crate::{PACKLINE, sandbox};
 
 const BLOCK: usize = 16_384;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use packline_testkit::model::Node;
 use packline_testkit::{Ran, Sandbox, tools};
 
-use super::squashfs_tools_mksquashfs::{compare, listing, ready, with_source};
+use super::mksquashfs::{compare, listing, ready, with_source};
 
 const QUIET: &str = "-all-time 5 -mkfs-time 0 -quiet -no-progress";
 

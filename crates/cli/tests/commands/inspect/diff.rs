@@ -1,6 +1,6 @@
 //! `diff` and `sqfsdiff`: equal trees are equal however they are packed, and every kind of difference is found.
 
-use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
+use crate::inspect::support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::{Content, Node, NodeKind};
 use packline_testkit::{Ran, Sandbox, tools};
 use serde_json::Value;

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Seek, Write};
 
-use crate::hostile_support::{Canary, Ended, Wrong};
+use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile_lrz::{self, Specimen};
 
 /// For encrypted specimens; ignored by the others.

@@ -1,6 +1,6 @@
 //! Compares `rdsquashfs` with the one of squashfs-tools-ng: the same arguments on the same images print the same.
 
-use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
+use crate::inspect::support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{Except, assert_same};
 use packline_testkit::{Ran, Sandbox};

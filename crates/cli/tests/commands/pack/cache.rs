@@ -218,7 +218,7 @@ fn a_killed_pack_damages_no_entry() {
 }
 
 #[test]
-#[ignore = "long: cargo test -p packline-cli --test commands pack_cache -- --ignored"]
+#[ignore = "long: cargo test -p packline-cli --test commands pack::cache -- --ignored"]
 fn a_killed_pack_damages_no_entry_200_times() {
     packs_are_killed(200);
 }

@@ -7,7 +7,7 @@ use packline_testkit::{Sandbox, tools};
 use serde_json::Value;
 
 use crate::sandbox;
-use crate::stack_support::shell;
+use crate::stack::support::shell;
 
 /// Two directories that both have a `profile`, and two plain files.
 fn two() -> Sandbox {

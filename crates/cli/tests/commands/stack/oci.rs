@@ -9,7 +9,7 @@ use packline_testkit::{Sandbox, tools};
 use serde_json::{Value, json};
 
 use crate::sandbox;
-use crate::stack_support::{INDEX, LAYER, Layout, of_platform, sha256, shell, tagged, tar};
+use crate::stack::support::{INDEX, LAYER, Layout, of_platform, sha256, shell, tagged, tar};
 
 fn pack(sandbox: &Sandbox, source: &str, options: &[&str]) -> Vec<u8> {
     sandbox.good(&[&["pack", "-q", "-f", "-c", "none", source, "new.sqfs"], options].concat());
@@ -84,7 +84,7 @@ fn layers_are_packed_as_umoci_unpacks_them() {
 
 /// Also as podman mounts them, but for the root, which it makes read-only.
 #[test]
-#[ignore = "long: cargo test -p packline-cli --test commands stack_oci -- --ignored"]
+#[ignore = "long: cargo test -p packline-cli --test commands stack::oci -- --ignored"]
 fn layers_are_packed_as_podman_mounts_them() {
     if !tools::need(&["umoci", "skopeo", "podman", "getfattr"]) || !tools::root() {
         return;

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use packline_testkit::{Ran, Sandbox, tools};
 
-use super::squashfs_tools_mksquashfs::{compare, ready, superblock, with_source};
+use super::mksquashfs::{compare, ready, superblock, with_source};
 
 const QUIET: &str = "-all-time 5 -mkfs-time 0 -quiet -no-progress";
 

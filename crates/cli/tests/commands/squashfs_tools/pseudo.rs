@@ -3,7 +3,7 @@
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Ran, Sandbox, tools};
 
-use super::squashfs_tools_mksquashfs::{compare, listing, pack, ready, superblock, with_source};
+use super::mksquashfs::{compare, listing, pack, ready, superblock, with_source};
 
 /// Kinds that squashfs-tools 4.5 has.
 const DEFINITIONS: &str = "\

@@ -114,7 +114,7 @@ fn a_killed_unpack_leaves_whole_files() {
 }
 
 #[test]
-#[ignore = "long: cargo test -p packline-cli --test commands killed -- --ignored"]
+#[ignore = "long: cargo test -p packline-cli --test commands killing -- --ignored"]
 fn two_hundred_kills() {
     pack_is_killed(MANY);
     unpack_is_killed(MANY);

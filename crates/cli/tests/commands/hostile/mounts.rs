@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::hostile_support::{Canary, Ended, Wrong};
+use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect};
 use packline_testkit::mount;
 

@@ -4,7 +4,7 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, generate, tools};
 use serde_json::Value;
 
-use crate::inspect_support::{pack, quiet, with_source, zoo};
+use crate::inspect::support::{pack, quiet, with_source, zoo};
 
 /// A sandbox with the tree of [`zoo`] as tars in all compressions, with their names.
 fn tars() -> Option<(Sandbox, Vec<String>)> {

@@ -1,6 +1,6 @@
 //! Compares `list`, `cat` and `info` of images by every packer with other programs.
 
-use crate::inspect_support::{images, pack, quiet, ready, tree, with_source, zoo};
+use crate::inspect::support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Ran, tools};
 use serde_json::Value;

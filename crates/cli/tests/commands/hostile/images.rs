@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::hostile_support::{Canary, Ended, Wrong};
+use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect, Specimen};
 use packline_testkit::tools;
 

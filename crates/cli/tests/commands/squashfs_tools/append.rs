@@ -6,7 +6,7 @@ use std::path::Path;
 use packline_testkit::snapshot::{Except, assert_same};
 use packline_testkit::{Sandbox, reader, views};
 
-use super::squashfs_tools_mksquashfs::{listing, ready, superblock, with_source};
+use super::mksquashfs::{listing, ready, superblock, with_source};
 
 const QUIET: &str = "-mkfs-time 0 -root-time 1 -quiet -no-progress -no-recovery";
 

@@ -1,0 +1,4 @@
+//! Tests of `packline bench`.
+
+mod pack;
+mod unpack;

@@ -1,0 +1,4 @@
+//! Tests of damaged images.
+
+mod content;
+mod unnoticed;

@@ -1,0 +1,4 @@
+//! Tests with the readers and sources of other programs.
+
+mod codecs;
+mod sources;

@@ -1,0 +1,4 @@
+//! Tests of lrzip and its drop-ins.
+
+mod files;
+mod trees;

@@ -1,0 +1,17 @@
+//! Tests of `packline pack`.
+
+mod attributes;
+mod base;
+mod beside;
+mod cache;
+mod cache_server;
+mod images;
+mod layout;
+mod leave_out;
+mod manifest;
+mod mtree;
+mod names;
+mod offset;
+mod order;
+mod reports;
+mod sharing;

@@ -1,0 +1,5 @@
+//! Tests of layers as sources.
+
+mod layers;
+mod oci;
+pub(crate) mod support;

@@ -1,0 +1,6 @@
+//! Tests of `packline unpack`.
+
+mod existing;
+mod interop;
+mod round_trip;
+mod safety;

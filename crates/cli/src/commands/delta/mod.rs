@@ -102,7 +102,7 @@ impl Command for Delta {
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();
         let made = with_observer(io, bar, |observer| packline::requests::delta(request, observer))?;
-        let (object, text) = report::made(&made, [&self.old, &self.new, &self.delta]);
+        let (object, text) = report::written(&made, [&self.old, &self.new, &self.delta]);
         self.shared.work.report((object, text), made.head.new.size, &options, invocation, io);
         Ok(())
     }

@@ -10,7 +10,7 @@ use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// Returns an object and text about a written delta; the names are those of OLD, NEW and the delta.
-pub fn made(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
+pub fn written(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
     let Made { head, size, literals, blocks, codec, .. } = made;
     let codec = codec.as_ref().map(ToString::to_string);
     let object = object(

@@ -186,7 +186,7 @@ impl Protect {
         request.temporaries = io.temporaries.clone();
         let bar = self.work.reporting.bar();
         let made = with_observer(io, bar, |observer| packline::requests::protect(request, observer))?;
-        let (object, text) = report::made(&made, file, output);
+        let (object, text) = report::protected(&made, file, output);
         self.work.print((object, text), made.shape.length(), options, io);
         Ok(Done::Written)
     }
@@ -245,8 +245,8 @@ impl Command for Repair {
         let bar = self.work.reporting.bar();
         let found = match with_observer(io, bar, |observer| packline::requests::repair(request, observer)) {
             Err(error @ packline::Error::ChangedLater { .. }) => {
-                let way_out = recovery.map(|recovery| report::way_out(&self.file, &recovery)).unwrap_or_default();
-                return Err(Failure::failed(format!("{error}. {way_out}")));
+                let hint = recovery.map(|recovery| report::hint_after_change(&self.file, &recovery)).unwrap_or_default();
+                return Err(Failure::failed(format!("{error}. {hint}")));
             }
             found => found?,
         };

@@ -11,7 +11,7 @@ use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::size::{count, show_bytes, show_ratio};
 
 /// Returns an object and text about new recovery data.
-pub fn made(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
+pub fn protected(made: &Protected, file: &Path, output: &Path) -> (Value, String) {
     let mut object = names(&[("file", file), ("recovery", output)]);
     object.insert("recovery_bytes".into(), made.bytes.into());
     object.insert("blake3".into(), hex(&made.blake3).into());
@@ -41,8 +41,8 @@ pub fn unchanged(found: &RecoveryState, file: &Path, output: &Path) -> (Value, S
 pub fn damaged_before_protection(file: &Path, output: &Path) -> String {
     let file = file.escaped();
     let output = output.escaped();
-    let way_out = "'packline repair' repairs it; --force protects its present content";
-    format!("{file}: is damaged: it differs from the protected file and is not newer than {output} ({way_out})")
+    let hint = "'packline repair' repairs it; --force protects its present content";
+    format!("{file}: is damaged: it differs from the protected file and is not newer than {output} ({hint})")
 }
 
 /// Returns the number of shards, and how many of them can be lost.
@@ -99,7 +99,7 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
     if let Some(recovery) = recovery.filter(|_| found.changed_later) {
         let protect = way_to_protect(file, recovery);
         let then = if can_be_repaired {
-            way_out(file, recovery)
+            hint_after_change(file, recovery)
         } else {
             format!("If you changed it, protect it again ({protect}); if not, it is damaged and cannot be repaired")
         };
@@ -111,7 +111,7 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
 }
 
 /// Returns what a user can do about a file that was changed after its recovery data was written.
-pub fn way_out(file: &Path, recovery: &Path) -> String {
+pub fn hint_after_change(file: &Path, recovery: &Path) -> String {
     let option =
         if recovery == sidecar_of(file) { String::new() } else { format!("--recovery {} ", recovery.escaped()) };
     let protect = way_to_protect(file, recovery);

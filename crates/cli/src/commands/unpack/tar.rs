@@ -28,10 +28,10 @@ fn is_directory(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
 }
 
-fn not_written(path: &Path, kind: FileKind, way_out: &str) -> Failure {
+fn not_written(path: &Path, kind: FileKind, hint: &str) -> Failure {
     let expected = "a directory, or a tar: .tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2";
     Failure::usage(format!(
-        "{}: the name suggests {kind}, which packline cannot write (expected {expected}; {way_out})",
+        "{}: the name suggests {kind}, which packline cannot write (expected {expected}; {hint})",
         path.escaped()
     ))
 }

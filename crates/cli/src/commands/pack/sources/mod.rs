@@ -35,8 +35,8 @@ pub struct Layers {
     /// Merge the sources into one root, each over those before it. Without this option, several directories and files are put side by side
     #[arg(long)]
     overlay: bool,
-    /// Apply the whiteouts of AUFS and overlayfs to lower sources, keep them in the form of overlayfs, or ignore them (pack them as files)
-    /// [default: apply for several sources and for container images, else ignore]
+    /// Apply whiteouts to lower sources, keep them in the form of overlayfs, or pack them as files (ignore) [default: apply for several
+    /// sources and for container images, else ignore]
     #[arg(long, value_name = "WHICH")]
     #[arg(value_parser = one_of([("apply", Whiteouts::Apply), ("keep", Whiteouts::Keep), ("ignore", Whiteouts::Ignore)]))]
     whiteouts: Option<Whiteouts>,

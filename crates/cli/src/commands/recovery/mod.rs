@@ -245,7 +245,8 @@ impl Command for Repair {
         let bar = self.work.reporting.bar();
         let found = match with_observer(io, bar, |observer| packline::requests::repair(request, observer)) {
             Err(error @ packline::Error::ChangedLater { .. }) => {
-                let hint = recovery.map(|recovery| report::hint_after_change(&self.file, &recovery)).unwrap_or_default();
+                let hint =
+                    recovery.map(|recovery| report::hint_after_change(&self.file, &recovery)).unwrap_or_default();
                 return Err(Failure::failed(format!("{error}. {hint}")));
             }
             found => found?,

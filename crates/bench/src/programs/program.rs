@@ -206,7 +206,7 @@ fn parse_program(part: &[u8], known: &[ProgramKind]) -> Result<NamedProgram, Str
         format!("unknown '{label}' (expected all, none, or some of {}, each with =PATH or not)", names.join(", "))
     })?;
     let path = match equals.map(|equals| &part[equals + 1..]) {
-        Some([]) => return Err(format!("'{label}' names no program (expected {}=PATH)", kind.name())),
+        Some([]) => return Err(format!("'{label}' has no program (expected {}=PATH)", kind.name())),
         Some(path) => PathBuf::from(OsStr::from_bytes(path)),
         None => PathBuf::from(kind.name()),
     };

@@ -46,7 +46,7 @@ impl Report {
             return Ok(());
         };
         let Case { codec, program, .. } = &known.case;
-        let what = format!("what {program} makes with {codec}");
+        let what = format!("size of the output of {program} with {codec}");
         same(&what, &measured.image_bytes.to_string(), &known.image_bytes.to_string())?;
         known.runs.extend(measured.runs);
         Ok(())
@@ -130,6 +130,6 @@ mod tests {
         assert!(refused(|other| other.input.bytes += 1).contains("input's size"));
         assert!(refused(|other| other.machine.push('x')).contains("machine"));
         assert!(refused(|other| other.programs[0].version.push('x')).contains("version of packline"));
-        assert!(refused(|other| other.measured[0].image_bytes += 1).contains("packline makes"));
+        assert!(refused(|other| other.measured[0].image_bytes += 1).contains("output of packline"));
     }
 }

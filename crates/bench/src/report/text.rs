@@ -22,7 +22,7 @@ pub fn text(report: &Report) -> String {
     list(&mut out, "", &verdict(report, &figures));
     for group in groups(&figures) {
         let ratios = group.figures.iter().any(|one| one.versus.is_some());
-        let meaning = if ratios { " (÷: packline's figure over the peer's)" } else { "" };
+        let meaning = if ratios { " (÷: packline's figure divided by the other program's)" } else { "" };
         section(&mut out, &format!("{}{meaning}", group.title()), Some(tables::short_runs(&group)));
     }
     let ways = fragments::verdict(&fragments::fragments(&figures));

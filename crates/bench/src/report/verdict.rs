@@ -160,7 +160,7 @@ impl<'f, 'a> Timed<'f, 'a> {
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         let task = if self.task == Task::Tar { " (tar)" } else { "" };
-        let meaning = "ratios of medians, under 1 packline needs less";
+        let meaning = "ratios of medians; below 1, packline needs less";
         (!words.is_empty()).then(|| format!("packline to {peer}{task}: {} ({meaning}).", words.join(", ")))
     }
 }
@@ -246,7 +246,7 @@ mod tests {
             "{sentences:#?}"
         );
         assert_eq!(sentences[2], "Fastest at the same size (within 2 %): packline with xz, lz4.");
-        let ratios = "wall time 0.85, CPU time 0.85, size 0.997 (ratios of medians, under 1 packline needs less)";
+        let ratios = "wall time 0.85, CPU time 0.85, size 0.997 (ratios of medians; below 1, packline needs less)";
         assert_eq!(sentences[3], format!("packline to mksquashfs: {ratios}."));
         assert!(sentences[4].starts_with("packline to tar2sqfs: wall time 0.77"), "{sentences:#?}");
         assert_eq!(sentences.len(), 5);

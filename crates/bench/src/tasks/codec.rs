@@ -34,7 +34,7 @@ pub fn run(settings: &CodecSettings, session: &mut Session<'_>) -> Result<Outcom
     }
     let (none, codecs): (Vec<&Spec>, Vec<&Spec>) = settings.codecs.iter().partition(|codec| **codec == Spec::None);
     if !none.is_empty() {
-        report.notes.push("none takes no part: it does nothing to a block.".to_owned());
+        report.notes.push("none takes no part: it does not change a block.".to_owned());
     }
     let planned = codecs.len() * settings.block_sizes.len() * (settings.runs.runs + settings.runs.warmups);
     let names: Vec<String> = codecs.iter().map(|codec| codec.to_string()).collect();
@@ -68,13 +68,13 @@ fn limit(settings: &CodecSettings, memory: Option<u64>) -> Result<u64, Error> {
         Some(limit) if limit > available => {
             let shown = binary_bytes(limit);
             let needed = binary_bytes(fixed + 2 * limit);
-            let reason = format!("{shown} cannot be measured within this memory: it takes {needed}");
+            let reason = format!("{shown} cannot be measured with this memory limit: it needs {needed}");
             Err(Error::setting(Setting::Limit, reason))
         }
         Some(limit) => Ok(limit),
         None if available < 1 << 20 => {
             let least = binary_bytes(fixed + (2 << 20));
-            let reason = format!("memory is too short for these codecs (expected {least} or more)");
+            let reason = format!("not enough memory for these codecs (expected {least} or more)");
             Err(Error::setting(Setting::Memory, reason))
         }
         None => Ok(DEFAULT_LIMIT.min(available)),

@@ -140,7 +140,7 @@ impl PackVerifier {
             if found == reference.digest {
                 return Ok(reference.content_bytes);
             }
-            let what = format!("{} and {} made different images of the same", reference.made_by, run.name());
+            let what = format!("{} and {} wrote different images of the same input", reference.made_by, run.name());
             return Err(runner.wrong(format!("{what}: {} and {}", reference.path.escaped(), output.escaped())));
         }
         let content_bytes = content_bytes(&runner.work_dir.at(PACK_SUMMARY))?;

@@ -36,7 +36,9 @@ pub fn run(settings: &StorageSettings, session: &mut Session<'_>) -> Result<Repo
     let mut report = empty_report(&settings.runs, &session.machine, &[program], input);
     let ceiling = |ratio| {
         let rate = measured.ceiling(Task::Pack, ratio) / 1e6;
-        format!("At a ratio of {ratio} nothing packs more than {rate:.0} MB/s here: 1 / (1 / read + ratio / write).")
+        format!(
+            "At a ratio of {ratio}, no program can pack more than {rate:.0} MB/s here: 1 / (1 / read + ratio / write)."
+        )
     };
     report.notes.extend(RATIOS.map(ceiling));
     report.storage = Some(measured);

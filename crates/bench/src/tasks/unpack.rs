@@ -45,7 +45,7 @@ pub fn run(settings: &UnpackSettings, session: &mut Session<'_>) -> Result<Outco
     report.notes.extend(missing.into_iter().chain(plan.notes()).chain(losses(&programs)));
     if image.sockets > 0 && settings.tasks.contains(&Task::Tar) {
         let note = format!(
-            "The image holds {} sockets, which no tar can hold: tars were not compared with it.",
+            "The image has {} sockets, which a tar cannot hold, so tars were not compared with the image.",
             image.sockets
         );
         report.notes.push(note);

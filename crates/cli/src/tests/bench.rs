@@ -171,7 +171,7 @@ fn memory_bounds_what_is_measured_in_memory() {
     let ran = codec(&["--limit", "1M"]);
     assert!(ran.status == 0 && ran.out.contains("Only the first 1.0 MiB"), "{ran:?}");
     let ran = codec(&["--mem", "1M"]);
-    assert!(ran.status == 2 && ran.err.contains("--mem: memory is too short"), "{ran:?}");
+    assert!(ran.status == 2 && ran.err.contains("--mem: not enough memory for these codecs"), "{ran:?}");
     let ran = codec(&["--mem", "100M", "--limit", "1G"]);
     assert!(ran.status == 2 && ran.err.contains("--limit: 1.0 GiB cannot be measured"), "{ran:?}");
 }

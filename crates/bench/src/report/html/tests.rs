@@ -123,7 +123,9 @@ fn draws_the_charts_that_the_report_has_figures_for() {
     for title in ["Size against speed", "Wall time by jobs", "Speed-up by jobs", "Efficiency by jobs"] {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
-    for title in ["packline beside mksquashfs", "packline beside tar2sqfs", "Speed on one core, blocks of 128 KiB"] {
+    for title in
+        ["packline compared with mksquashfs", "packline beside tar2sqfs", "Speed on one core, blocks of 128 KiB"]
+    {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
     let one_job = html(&realistic(&[2]));

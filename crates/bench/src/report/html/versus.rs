@@ -23,7 +23,7 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
         };
         let drawn: Vec<Bar> = of.iter().filter_map(bar).collect();
         let label = format!("{title}, packline over {peer}");
-        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "ours ÷ theirs", Some(1.0), &label)))
+        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "packline ÷ other", Some(1.0), &label)))
     };
     let exact = |ratio: f64| Spread { least: ratio, median: ratio, most: ratio };
     let charts = [
@@ -32,12 +32,12 @@ fn beside(series: &Series, peer: &str, compared: &[(&Figures, Against)]) -> Stri
         chart("Image size", 3, &|against| against.size.map(exact)),
     ];
     let reading = format!(
-        "packline's figure divided by {peer}'s, {}: a bar that ends before the line at 1, filled, means that packline needs less; \
-         an empty one that it needs more. Whiskers reach from the smallest to the largest ratio of runs made side by side.",
+        "packline's figure divided by {peer}'s figure, {}. A filled bar, which ends before the line at 1, means that packline needs \
+         less. An empty bar means that packline needs more. Whiskers show the smallest and largest ratio of runs in the same round.",
         series.jobs_words()
     );
     let charts: Vec<(String, String)> = charts.into_iter().flatten().collect();
-    panels(&format!("packline beside {peer}"), "", &charts, &reading)
+    panels(&format!("packline compared with {peer}"), "", &charts, &reading)
 }
 
 fn bar(label: String, ratio: Spread, digits: usize) -> Bar {

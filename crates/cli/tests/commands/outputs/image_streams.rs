@@ -114,7 +114,7 @@ fn a_reader_that_closes_early_is_an_error() {
         drop(ours);
         let ran = Ran::of(sandbox.command(words).stdout(OwnedFd::from(theirs)));
         assert!(
-            ran.status == 1 && ran.stderr.contains("standard output: cannot write: the reader closed it"),
+            ran.status == 1 && ran.stderr.contains("standard output: cannot write: the reader closed the stream"),
             "{ran:?}"
         );
     }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Whether no test may be skipped: `CI=true`.
+/// Returns whether no test may be skipped (`CI=true`).
 pub(crate) fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
 }

@@ -1,4 +1,4 @@
-//! A small HTTP server for entries of caches, as bazel-remote is one, that can be set to misbehave.
+//! A small HTTP server for entries of caches, like bazel-remote, that can be set to misbehave.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -8,31 +8,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How answers are wrong.
+/// A fault of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// A bit of each entry is inverted; which one depends on its name.
+    /// A bit of each entry is inverted. The name of the entry decides which bit.
     WrongBytes,
-    /// Each entry is another one.
+    /// Each answer is another entry.
     OtherEntry,
-    /// A page for people in place of an entry.
+    /// Each answer is a page for people and not an entry.
     Page,
     /// The connection is cut in the middle of an entry.
     Cut,
     /// The connection is cut before an answer.
     CutAtOnce,
-    /// Each answer takes so long.
+    /// Each answer takes this long.
     Delay(Duration),
-    /// An entry comes in pieces, with so much time between two of them.
+    /// An entry comes in pieces, with this pause between two pieces.
     Drip(Duration),
     /// Each answer has this status.
     Status(u16),
     /// Each answer to an entry that is added has this status.
     PutStatus(u16),
-    /// The length that is announced is so much larger than what is sent.
+    /// The announced length is larger than the sent one by this number.
     LongLength(usize),
-    /// The length that is announced is so much smaller than what is sent.
+    /// The announced length is smaller than the sent one by this number.
     ShortLength(usize),
     /// An entry never ends.
     Endless,
@@ -40,7 +40,7 @@ pub enum Fault {
     Nonsense,
 }
 
-/// A server on an address of its own, in threads; it ends when this is dropped.
+/// A server with a separate address, in threads. Dropping it ends the server.
 pub struct HttpCache {
     address: SocketAddr,
     state: Arc<State>,
@@ -51,7 +51,7 @@ struct State {
     /// By path.
     entries: Mutex<BTreeMap<String, Vec<u8>>>,
     fault: Mutex<Option<Fault>>,
-    /// What the header `Authorization` must be.
+    /// The required header `Authorization`.
     authorization: Mutex<Option<String>>,
     gets: AtomicU64,
     puts: AtomicU64,
@@ -104,12 +104,12 @@ impl HttpCache {
         *locked(&self.state.authorization) = Some(value.to_string());
     }
 
-    /// What it holds, by path.
+    /// Returns the entries by path.
     pub fn entries(&self) -> BTreeMap<String, Vec<u8>> {
         locked(&self.state.entries).clone()
     }
 
-    /// Replaces what it holds.
+    /// Replaces the entries.
     pub fn set_entries(&self, entries: BTreeMap<String, Vec<u8>>) {
         *locked(&self.state.entries) = entries;
     }
@@ -140,7 +140,7 @@ fn accept(listener: &TcpListener, state: &Arc<State>) {
         }
         state.connections.fetch_add(1, Ordering::Relaxed);
         let state = state.clone();
-        // A connection that ends for whatever reason concerns the client alone.
+        // The end of a connection concerns the client alone, whatever the reason.
         let serve = move || drop(state.serve(stream));
         if thread::Builder::new().name("http connection".into()).spawn(serve).is_err() {
             return;
@@ -162,7 +162,7 @@ impl State {
         Ok(())
     }
 
-    /// Answers a request; false if the connection is to be closed.
+    /// Answers a request. Returns false if the connection is to be closed.
     fn answer(&self, request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
         let fault = locked(&self.fault).unwrap_or(Fault::None);
         let is_put = request.method == "PUT";
@@ -250,7 +250,7 @@ fn send_head(stream: &mut TcpStream, status: u16, length: usize) -> io::Result<(
     stream.write_all(format!("HTTP/1.1 {status} Status\r\nContent-Length: {length}\r\n\r\n").as_bytes())
 }
 
-/// The next request; `None` at the end of the connection.
+/// Returns the next request, or `None` at the end of the connection.
 fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {

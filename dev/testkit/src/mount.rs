@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Whether this process may mount file systems, which root in a container may not. If not: as [`tools::need`].
+/// Returns whether this process may mount file systems. Root in a container may not. If not, the test is skipped as in [`tools::need`].
 pub fn allowed() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
     tools::need(&["mount", "umount"])
@@ -15,7 +15,7 @@ pub fn allowed() -> bool {
         && (*ALLOWED.get_or_init(|| Mounted::memory(1 << 20).is_ok()) || tools::skip("needs the right to mount"))
 }
 
-/// Whether this process can have loop devices, and mount them. If not: as [`tools::need`].
+/// Returns whether this process can use and mount loop devices. If not, the test is skipped as in [`tools::need`].
 pub fn loop_devices() -> bool {
     static FREE: OnceLock<bool> = OnceLock::new();
     tools::need(&["losetup"])
@@ -28,26 +28,27 @@ fn has_loop_device() -> bool {
     file.is_some_and(|file| LoopDevice::over(file.path()).is_ok())
 }
 
-/// Whether commands can run in a mount namespace of their own, which needs a root directory that is a mount point. If not: as
-/// [`tools::need`].
+/// Returns whether commands can run in a separate mount namespace, which needs a root directory that is a mount point. If not, the test is
+/// skipped as in [`tools::need`].
 pub fn namespaces() -> bool {
     static ALLOWED: OnceLock<bool> = OnceLock::new();
     let runs = || tools::run(Command::new("unshare").args(["-m", "true"])).is_ok();
     tools::need(&["unshare"]) && allowed() && (*ALLOWED.get_or_init(runs) || tools::skip("needs unshare -m to work"))
 }
 
-/// Whether [`Mounted::scratch`] works. If not: as [`tools::need`].
+/// Returns whether [`Mounted::scratch`] works. If not, the test is skipped as in [`tools::need`].
 pub fn scratch_available() -> bool {
     tools::need(&["mkfs.ext4"]) && loop_devices()
 }
 
-/// Whether file systems of FUSE can be mounted. If not: as [`tools::need`].
+/// Returns whether FUSE file systems can be mounted. If not, the test is skipped as in [`tools::need`].
 pub fn fuse_available() -> bool {
     let device = Path::new("/dev/fuse").exists() || tools::skip("needs /dev/fuse");
     device && tools::need(&["fusermount"]) && allowed()
 }
 
-/// Whether the kernel mounts SquashFS images of a codec for this process. Where it may not mount anything: as [`tools::need`].
+/// Returns whether the kernel mounts SquashFS images of a codec for this process. If the process may not mount anything, the test is skipped as
+/// in [`tools::need`].
 pub fn kernel_mounts(codec: &str) -> bool {
     kernel_reads(codec) && loop_devices()
 }
@@ -118,7 +119,7 @@ impl Drop for Mounted {
         let program = self.unmount[0];
         let options = &self.unmount[1..];
         let command = || tools::run(Command::new(program).args(options).arg(self.point.path()));
-        // A killed reader may use the mount a moment longer: then detach lazily.
+        // A killed reader may use the mount a moment longer. In this case the mount is detached lazily.
         if command().is_err() {
             let _ = tools::run(Command::new("umount").arg("-l").arg(self.point.path()));
         }
@@ -130,7 +131,7 @@ impl Drop for Mounted {
 pub struct LoopDevice(String);
 
 impl LoopDevice {
-    /// An error where losetup is missing, this is not root, or there is no free device.
+    /// Returns an error without losetup, without root, or without a free device.
     pub fn over(file: &Path) -> Result<LoopDevice, String> {
         let output = tools::run(Command::new("losetup").args(["--find", "--show"]).arg(file))?;
         Ok(LoopDevice(String::from_utf8_lossy(&output.stdout).trim().to_owned()))

@@ -71,7 +71,7 @@ impl Job {
         self
     }
 
-    /// Runs it once. An error if it cannot be started or fails.
+    /// Runs the job once. Returns an error if the job cannot be started or fails.
     pub fn measure(&self) -> Result<Cost, String> {
         let place = tempfile::tempdir().map_err(|cause| cause.to_string())?;
         let peak = place.path().join("peak");
@@ -81,7 +81,7 @@ impl Job {
         command.envs(self.variables.iter().cloned());
         let producer = self.feed(&mut command)?;
         let outcome = tools::run(&mut command);
-        // Closes the reading end before waiting for the producer, which may have more to write than was read.
+        // Closes the reading end before it waits for the producer, which may have more to write.
         drop(command);
         if let Some(mut producer) = producer {
             producer.wait().map_err(|cause| cause.to_string())?;

@@ -16,7 +16,7 @@ pub fn plant(nodes: &[Node], root: &Path) -> Result<(), String> {
     for node in nodes {
         make(node, root).map_err(|cause| named(node, cause))?;
     }
-    // Times last and children before parents: creating a child changes its parent's time.
+    // Times are set last, and children before parents, because creating a child changes the time of its parent.
     for node in nodes.iter().rev().filter(|node| !matches!(node.kind, NodeKind::HardLink(_))) {
         set_attributes(node, root).map_err(|cause| named(node, cause))?;
     }
@@ -59,7 +59,7 @@ fn special(path: &Path, kind: FileType, device: Dev) -> io::Result<()> {
 fn set_attributes(node: &Node, root: &Path) -> io::Result<()> {
     let path = place(root, &node.path);
     let owner = (Uid::from_raw(node.uid), Gid::from_raw(node.gid));
-    // A node whose owner is not given belongs to whoever plants it, where that is not root.
+    // A node without an owner belongs to the user who plants it, unless that user is root.
     let is_root = rustix::process::geteuid().is_root();
     if is_root || (node.uid, node.gid) != (0, 0) {
         rustix::fs::chownat(CWD, &path, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
@@ -67,7 +67,7 @@ fn set_attributes(node: &Node, root: &Path) -> io::Result<()> {
     for (name, value) in &node.xattrs {
         rustix::fs::lsetxattr(&path, name.as_slice(), value, XattrFlags::empty())?;
     }
-    // The mode after the owner, because changing the owner clears set-uid.
+    // The mode is set after the owner, because a change of the owner clears set-uid.
     if !matches!(node.kind, NodeKind::Symlink(_)) {
         std::fs::set_permissions(&path, Permissions::from_mode(node.mode.into()))?;
     }

@@ -1,8 +1,8 @@
-//! Sends signals by system call: the program `kill` is not on every machine.
+//! Sends signals by system call, because the program `kill` is not on every machine.
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Sends the signal of this name (`INT`, `TERM`, `HUP`, `KILL`) to a process. An error for any other name, and if the system refuses.
+/// Sends the signal of this name (`INT`, `TERM`, `HUP`, `KILL`) to a process. Returns an error for any other name, and if the call fails.
 pub fn send(name: &str, process: u32) -> Result<(), String> {
     let signal = named(name).ok_or_else(|| format!("{name}: unknown signal"))?;
     let number = i32::try_from(process).ok().and_then(Pid::from_raw);

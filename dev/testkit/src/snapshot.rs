@@ -45,12 +45,12 @@ pub enum Kind {
     Socket,
 }
 
-/// What a comparison ignores, because a program does not show it.
+/// A property that a comparison ignores, because a program does not show it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Except {
-    /// Which names are the same inode, and link counts.
+    /// Names of one inode, and link counts.
     pub links: bool,
-    /// Which names are the same inode; link counts are compared.
+    /// Names of one inode. Link counts are compared.
     pub groups: bool,
     pub xattrs: bool,
     pub root: bool,

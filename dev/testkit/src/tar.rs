@@ -1,5 +1,5 @@
 //! A minimal tar writer of our own: ustar headers (POSIX.1-1988), pax records (POSIX.1-2001) where ustar is too small, sparse files as GNU
-//! pax 1.0. Streams: only the current header is in memory.
+//! pax 1.0. Only the current header is in memory.
 
 use crate::model::{Bytes, Content, Node, NodeKind};
 use std::io::{self, Write};

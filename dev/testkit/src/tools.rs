@@ -12,8 +12,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&directories).map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// Whether all of these programs are installed. If one is not: in CI (`CI=true`) a failure, elsewhere a line with the test's name and the
-/// program's Debian package, and the caller returns without testing.
+/// Returns whether all of these programs are installed. If one is missing, the test fails in CI (`CI=true`). Elsewhere a line names the test and
+/// the Debian package of the program, and the caller returns without testing.
 pub fn need(names: &[&str]) -> bool {
     match names.iter().find(|name| find(name).is_none()) {
         None => true,
@@ -26,12 +26,12 @@ fn source_of(program: &str) -> String {
     packages::of(program).map_or(String::new(), |package| format!(" (Debian package {package})"))
 }
 
-/// Whether the test runs as root. If not: as [`need`].
+/// Returns whether the test runs as root. If not, the test is skipped as in [`need`].
 pub fn root() -> bool {
     rustix::process::geteuid().is_root() || skip("needs root")
 }
 
-/// Whether programs can be run on a terminal of their own, as script(1) makes one. If not: as [`need`].
+/// Returns whether programs can run on a separate terminal, which script(1) creates. If not, the test is skipped as in [`need`].
 pub fn terminal() -> bool {
     need(&["script"]) && (has_terminals() || skip("needs a pseudo-terminal (/dev/pts is not mounted)"))
 }
@@ -46,7 +46,7 @@ fn has_terminals() -> bool {
 pub fn skip(reason: &str) -> bool {
     let line = skipped(std::thread::current().name(), reason);
     assert!(!crate::environment::in_ci(), "{line} (in CI nothing is skipped)");
-    // Not `println!`: the test harness captures that when a test passes. A closed standard error loses only the line.
+    // The test harness would capture the output of `println!` if the test passes. A closed standard error loses only the line.
     let _: std::io::Result<()> = writeln!(std::io::stderr(), "{line}");
     false
 }
@@ -56,13 +56,14 @@ fn skipped(test: Option<&str>, reason: &str) -> String {
     format!("{}: skipped: {reason}", test.unwrap_or("a test"))
 }
 
-/// Lets a command find the programs that [`find`] finds, unless it has a `PATH` of its own.
+/// Lets a command find the programs that [`find`] finds, unless the command has its own `PATH`.
 pub(crate) fn with_system_programs(command: &mut Command) -> &mut Command {
     let has_path = command.get_envs().any(|(name, _)| name == "PATH");
     if has_path { command } else { command.env("PATH", crate::environment::search_path()) }
 }
 
-/// Runs a program to its end, one of system programs too that is not on every user's `PATH`. An error with the program's output if it cannot be started or does not exit with 0.
+/// Runs a program to its end, also a system program that is not on every user's `PATH`. Returns an error with the output of the program if the
+/// program cannot be started or does not exit with 0.
 pub fn run(command: &mut Command) -> Result<Output, String> {
     let shown = format!("{command:?}");
     let output = with_system_programs(command).output().map_err(|cause| format!("{shown}: {cause}"))?;

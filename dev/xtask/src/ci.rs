@@ -1,6 +1,7 @@
 //! Everything that CI checks, the quickest checks first.
 
-use crate::{clients, clock, fuzz, golden, models, shell, tidy};
+use crate::checks::{fuzz, models};
+use crate::{clients, clock, golden, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
@@ -20,7 +21,7 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 /// Features that compile without the others. All of them together are what the other checks use.
 const FEATURES: [(&str, &[&str]); 2] =
     [("packline-cli", &[""]), ("packline", &["", "lrz", "pln", "delta", "recovery"])];
-/// Those that CI leaves out: for them libraries of others are compiled again, which takes up to half a minute each.
+/// Features that CI leaves out: each compiles other libraries again, which takes up to half a minute.
 const MORE_FEATURES: [(&str, &[&str]); 2] = [
     ("packline-cli", &["encryption", "mount", "https"]),
     ("packline", &["encryption", "verity", "mount", "selinux", "oci"]),

@@ -2,19 +2,16 @@
 
 mod bare;
 mod bench;
+mod checks;
 mod ci;
 mod clients;
 mod clock;
 mod corpus;
 mod environment;
-mod fuzz;
 mod generate;
 mod golden;
-mod matrix;
-mod models;
 mod options;
 mod package;
-mod races;
 mod remote_cache;
 mod scale;
 mod shell;
@@ -22,6 +19,7 @@ mod soak;
 mod tidy;
 mod zoo;
 
+use checks::{fuzz, matrix, models, races};
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,7 +58,7 @@ enum Command {
         #[arg(value_name = "CHECKER")]
         checkers: Vec<races::Checker>,
     },
-    /// Run programs that call squashfs-tools with the drop-ins instead, and compare what they make and print
+    /// Run programs that call squashfs-tools with the drop-ins instead, and compare their files and output
     Clients(clients::Options),
     /// Compare hashes over workers, memory budgets and the serial reference, on a large input
     Matrix(matrix::Options),

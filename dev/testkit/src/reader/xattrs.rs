@@ -8,7 +8,7 @@ use super::tables::Indexed;
 use crate::model::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Marks a value that is stored elsewhere, with its reference in its place.
+/// Marks a value that is stored elsewhere: the entry has a reference to the value.
 const ELSEWHERE: u16 = 0x100;
 
 /// All sets, by xattr id.

@@ -12,16 +12,16 @@ use std::process::{Command, Stdio};
 
 /// The release that CI runs on.
 const SUITE: &str = "bookworm";
-/// All that README asks for besides Rust. Certificates are those of downloads, which a newcomer makes.
+/// The packages that README asks for besides Rust. Downloads of a newcomer need the certificates.
 const PACKAGES: &str = "gcc,libc6-dev,ca-certificates";
 /// The user's and the group's number.
 const USER: &str = "1000:1000";
-/// Where the checkout, the toolchain and cargo's files are, seen from inside.
+/// Paths of the checkout, the toolchain and the files of cargo inside the system.
 const CHECKOUT: &str = "/build/packline";
 const TOOLCHAIN: &str = "/opt/rust";
 const CARGO_HOME: &str = "/build/cargo";
 
-/// Mounts what a system has at least, in a namespace of its own, and runs a command in the system. `/dev` has what debootstrap made: no
+/// Mounts the minimum of a system in a separate namespace, and runs a command in the system. `/dev` has what debootstrap creates: no
 /// terminals. The toolchain and the crates are those of this machine, read-only.
 const ENTER: &str = r#"
     set -e
@@ -70,7 +70,7 @@ pub struct Chroot {
 }
 
 impl Chroot {
-    /// Makes the system, if the directory has none yet.
+    /// Builds the system, unless the directory has one.
     pub fn prepare(directory: &Path) -> Result<Chroot, String> {
         let toolchain = shell::output(Command::new("rustc").args(["--print", "sysroot"]))?;
         shell::run(shell::cargo().args(["fetch", "--locked"]))?;
@@ -132,13 +132,13 @@ impl Chroot {
         Ok(())
     }
 
-    /// Puts the checkout as it was, and lets an account write where the commands write.
+    /// Restores the checkout, and lets an account write where the commands write.
     pub fn give_to(&self, account: Account) -> Result<(), String> {
         self.copy_checkout()?;
         shell::run(Command::new("chown").args(["-R", account.numbers()]).arg(self.outside("/build")))
     }
 
-    /// Runs a command of the shell in the checkout. Its output is printed as it comes, and kept in a file beside the system.
+    /// Runs a shell command in the checkout. Prints the output at once and keeps it in a file next to the system.
     pub fn run(&self, account: Account, command: &str) -> Result<Ended, String> {
         let jobs = environment::build_jobs().map_or(String::new(), |jobs| format!("CARGO_BUILD_JOBS={jobs}"));
         let mut inside = Command::new("unshare");

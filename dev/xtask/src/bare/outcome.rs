@@ -1,4 +1,4 @@
-//! What a command printed, counted.
+//! Counts the tests in the output of a command.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct Outcome {
     /// Test programs that ran.
     programs: u64,
     failed_tests: Vec<String>,
-    /// What skipped tests lacked, with their numbers.
+    /// What skipped tests need, with the number of the tests.
     skipped: BTreeMap<String, u64>,
 }
 

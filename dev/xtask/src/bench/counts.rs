@@ -8,7 +8,7 @@ const COLUMNS: &str = "task,instructions,bytes";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Contains no comma.
+    /// The name, without commas.
     pub name: String,
     pub instructions: u64,
     /// Size of the resulting image; 0 if there is none.

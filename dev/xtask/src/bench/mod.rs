@@ -32,7 +32,7 @@ pub enum Benchmark {
     Rebuild(rebuild::Options),
     /// Compress and decompress a file with packline and other programs
     Stream(stream::Options),
-    /// Compare what updates from one image to another move, by casync, desync, RAUC, zsync, xdelta3 and packline delta
+    /// Compare how many bytes updates from one image to another transfer, by casync, desync, RAUC, zsync, xdelta3 and packline delta
     UpdateTraffic(update_traffic::Options),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),

@@ -33,7 +33,7 @@ pub struct Options {
     binary: options::Binary,
 }
 
-/// What a rebuild finds blocks in.
+/// Where a rebuild finds blocks.
 const MEANS: [(&str, bool, bool); 3] = [("cache", true, false), ("base", false, true), ("cache and base", true, true)];
 
 struct Row {
@@ -75,7 +75,7 @@ impl Bench<'_> {
         self.directory.join(name)
     }
 
-    /// Reading, hashing and writing alone: what a rebuild costs at least.
+    /// Reading, hashing and writing alone: the minimum cost of a rebuild.
     fn stored(&mut self) -> Result<(), String> {
         warm(&self.options.old)?;
         let costs = self.pack("none", &self.options.old, "rebuild.none.sqfs", &[], self.options.runs)?;
@@ -106,7 +106,7 @@ impl Bench<'_> {
         Ok(clean)
     }
 
-    /// The rebuilds of one tree. The cache is as the old tree left it, each time.
+    /// The rebuilds of one tree. Each time the cache has the blocks of the old tree.
     fn rebuilds(&mut self, codec: &str, tree: &Path, clean: f64, image: &str) -> Result<(), String> {
         let cache = self.path("rebuild.cache");
         let base = self.path("rebuild.old.sqfs");

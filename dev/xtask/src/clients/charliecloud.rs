@@ -14,7 +14,7 @@ pub const CLIENT: Client = Client {
 fn exercise(run: &mut Run) -> Result<(), String> {
     run.plant("tree")?;
     run.succeeds("mkdir tree/ch tree/dev; touch -d @1 tree/ch tree/dev tree")?;
-    // It puts the directory of its own name first in PATH, so that it is called where the replaced programs are.
+    // ch-convert puts the directory of its own name first in PATH, so it is called in the directory of the replaced programs.
     run.succeeds("mkdir ../lib; ln -s /usr/lib/charliecloud ../lib; ln -s /usr/bin/ch-convert ../bin")?;
     for formats in [
         "--in-fmt dir tree tree.sqfs",

@@ -20,7 +20,7 @@ fn exercise(run: &mut Run) -> Result<(), String> {
     run.succeeds("mkdir configuration temporary initramfs")?;
     let place = "--conf /dev/null --confdir configuration --tmpdir temporary --force initramfs.img 6.1.0-none";
     let contents = "--no-kernel --no-hostonly --no-hostonly-cmdline --no-early-microcode --modules 'base bash squash'";
-    // It sets PATH itself.
+    // dracut sets PATH itself.
     let path = "DRACUT_PATH=\"$(echo $PATH | tr : ' ')\"";
     run.succeeds(&format!("{path} dracut {contents} --add squash --squash-compressor xz --reproducible {place}"))?;
     run.succeeds("cd initramfs && cpio --extract --make-directories --quiet <../initramfs.img")?;

@@ -11,7 +11,7 @@ pub const CLIENT: Client = Client {
     exercise,
 };
 
-/// What LTSP's list names, and names that nearly match.
+/// Names in LTSP's list, and names that nearly match.
 const FILES: &str = "boot/vmlinuz-1 boot/initrd.img-1 cdrom/.disk etc/.java etc/.hidden etc/ssh/ssh_host_key etc/ssh/ssh_config \
     etc/udev/rules.d/70-persistent-net.rules etc/udev/rules.d/170-persistent-net.rules etc/passwd home/user/file \
     opt/ltsp-old/file opt/other root/.profile root/file swapfile swapfile-2 tmp/.hidden tmp/file var/cache/apt/archives/a.deb \

@@ -2,7 +2,7 @@
 
 use packline_testkit::snapshot::{self, Except, Snapshot};
 
-/// The most differences of a tree that a message lists.
+/// Maximum number of differences of a tree in a message.
 const SHOWN: usize = 10;
 
 /// The outcome of one run of a client.
@@ -17,7 +17,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns what is the same in both, for the report. The error has the first difference.
+    /// Returns the equal parts of both outcomes, for the report. The error has the first difference.
     pub fn same(&self, ours: &Outcome) -> Result<String, String> {
         for ((label, wanted), (_, found)) in self.texts.iter().zip(&ours.texts) {
             same_text(label, wanted, found)?;

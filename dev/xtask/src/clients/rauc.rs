@@ -1,4 +1,4 @@
-//! RAUC makes signed bundles, plain and with verity hashes, checks them, extracts them and signs them anew.
+//! RAUC builds signed bundles, plain and with verity hashes, checks them, extracts them and signs them again.
 
 use super::Client;
 use super::run::{Run, Times};

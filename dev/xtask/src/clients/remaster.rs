@@ -1,4 +1,4 @@
-//! remaster-iso stacks images with overlayfs, the upper one with a whiteout, and makes one image of what shows.
+//! remaster-iso stacks images with overlayfs, the upper one with a whiteout, and builds one image from the result.
 
 use super::Client;
 use super::run::{Run, Times};

@@ -20,7 +20,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Seconds after which a client is ended.
 const TIMEOUT: &str = "300";
 
-/// The most lines of what a client prints in a message.
+/// Maximum number of lines of a client's output in a message.
 const SHOWN: usize = 60;
 
 /// Which programs a client finds.
@@ -54,7 +54,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes `base` anew: an empty directory for the client, and scripts that record each call and execute the program.
+    /// Recreates `base`: an empty directory for the client, and scripts that record each call and execute the program.
     pub fn begin(base: &Path, programs: Programs) -> Result<Run, String> {
         if base.exists() {
             fs::remove_dir_all(base).map_err(|cause| format!("{}: {cause}", base.display()))?;
@@ -109,7 +109,7 @@ impl Run {
         plant::plant(&nodes(), &root)
     }
 
-    /// A line for sh(1) in the client's directory, with the replaced programs first in PATH. It is ended if it hangs.
+    /// Returns a line for sh(1) in the directory of the client, with the replaced programs first in PATH. A line that hangs is ended.
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=10", TIMEOUT, "sh", "-c", line]).current_dir(self.directory());
@@ -119,12 +119,12 @@ impl Run {
         command
     }
 
-    /// Runs a line. An error unless it succeeds. Returns what it writes to standard output.
+    /// Runs a line, which must succeed. Returns its standard output.
     pub fn succeeds(&self, line: &str) -> Result<String, String> {
         self.ends(line, 0)
     }
 
-    /// The same, of a line that must end with an exit status.
+    /// As [`Run::succeeds`], for a line that must end with an exit status.
     pub fn ends(&self, line: &str, status: i32) -> Result<String, String> {
         let output = self.command(line).output().map_err(|cause| format!("{line}: {cause}"))?;
         let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -175,7 +175,7 @@ impl Run {
 
     /// The outcome, with the calls.
     pub fn end(mut self) -> Result<Outcome, String> {
-        // No call leaves no file, which the comparison reports.
+        // Without a call there is no file, and the comparison reports that.
         let calls = fs::read_to_string(self.calls()).unwrap_or_default();
         self.outcome.calls = calls.lines().map(str::to_owned).collect();
         Ok(self.outcome)

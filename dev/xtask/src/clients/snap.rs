@@ -27,12 +27,12 @@ apps:
 fn exercise(run: &mut Run) -> Result<(), String> {
     run.write("hello/meta/snap.yaml", SNAP)?;
     run.write("hello/bin/hello", "#!/bin/sh\necho hello\n")?;
-    // What snaps leave out by default.
+    // Files that snaps leave out by default.
     run.write("hello/bin/hello.bak~", "an editor's copy\n")?;
     run.succeeds("chmod 755 hello/bin/hello; seq 20000 >hello/numbers; ln -s numbers hello/link; mkdir empty")?;
     run.prints("snap pack --check-skeleton hello", 0)?;
     for codec in ["xz", "lzo"] {
-        // `snap info` shows when the image was made.
+        // `snap info` shows the creation time of the image.
         let pack = format!("SOURCE_DATE_EPOCH=1000000000 snap pack --compression={codec}");
         run.prints(&format!("{pack} --filename={codec}.snap hello"), 0)?;
         run.prints(&format!("snap info ./{codec}.snap"), 0)?;

@@ -16,7 +16,7 @@ pub struct Corpus {
     pub tools: &'static [&'static str],
     pub source: &'static str,
     pub purpose: &'static str,
-    /// Whether its content changes with a distribution's suite. If so, other content than the pinned is only reported.
+    /// Whether the content changes with the suite of a distribution. If so, a difference from the pinned content is only reported.
     pub follows_suite: bool,
     pub recipe: Recipe,
     /// The text of the committed manifest.

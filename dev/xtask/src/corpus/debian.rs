@@ -21,7 +21,7 @@ const PACKAGES: [&str; 9] = [
     "vim",
     "xz-utils",
 ];
-/// Generated on installation with the present time: removed, because otherwise no two tars would be equal.
+/// Files that the installation generates with the present time. They are removed, because otherwise no two tars would be equal.
 const TIMESTAMPED: &str = "etc/ssl/certs/java/cacerts";
 const MIN_BYTES: u64 = 1_000_000_000;
 const TIME: &str = "1700000000";
@@ -33,7 +33,7 @@ const IMAGE_SIZE: &str = "2G";
 /// The first inode of an ext4 file system that is not reserved.
 const FIRST_INODE: u64 = 11;
 
-/// The tar that mmdebstrap makes, and its tree.
+/// Builds the tar with mmdebstrap, and its tree.
 pub fn root_file_system(staging: &Staging) -> Result<Vec<Part>, String> {
     require_root()?;
     let archive = staging.scratch(&staging.corpus.tar());

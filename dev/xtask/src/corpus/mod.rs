@@ -24,7 +24,7 @@ pub struct Options {
     /// Fail if packages are newer than the pinned ones
     #[arg(long)]
     strict: bool,
-    /// Pin what was made, in bench/corpora
+    /// Pin the new content in bench/corpora
     #[arg(long)]
     pin: bool,
 }
@@ -156,7 +156,7 @@ mod tests {
         let bad = small(true, failing);
         let made = make(&good, directory.path(), false).unwrap();
         assert_eq!(names(directory.path()), ["small", "small.manifest", "small.tar"]);
-        // It exists: the failing recipe is not run.
+        // The corpus exists, so the failing recipe is not run.
         assert_eq!(make(&bad, directory.path(), false).unwrap(), made);
         fs::write(directory.path().join("small.tar"), "old").unwrap();
         assert!(make(&bad, directory.path(), false).is_err());

@@ -119,7 +119,7 @@ pub fn sum(path: &Path) -> Result<Sum, String> {
     Ok(Sum { name, bytes: hasher.count(), digest: format!("blake3:{}", hasher.finalize().to_hex()) })
 }
 
-/// A downloaded package's digest as `ALGORITHM:HEX`, by one of the algorithms that registries publish.
+/// Returns the digest of a downloaded package as `ALGORITHM:HEX`, with an algorithm that registries publish.
 pub fn digest(algorithm: &str, path: &Path) -> Result<String, String> {
     let line = shell::output(Command::new(format!("{algorithm}sum")).arg("--").arg(path))?;
     let hex = line.trim_start_matches('\\').split_whitespace().next().unwrap_or_default();
@@ -142,7 +142,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("abc");
         fs::write(&path, "abc").unwrap();
-        // FIPS 180-4's example, and BLAKE3's of the same three bytes.
+        // The example of FIPS 180-4, and the BLAKE3 hash of the same three bytes.
         let found = digest("sha256", &path).unwrap();
         assert_eq!(found, "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         let found = sum(&path).unwrap();

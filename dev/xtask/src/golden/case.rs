@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Hash and size of a case's output: its files whose names begin with `out`, or else the last standard output. Runs in `directory`, which
+/// Hash and size of a case's output: its files whose names begin with `out`, or the last standard output if there are none. Runs in `directory`, which
 /// is created and removed.
 pub fn output(binary: &Path, line: &str, directory: &Path) -> Result<String, String> {
     let named = |cause: io::Error| format!("{}: {cause}", directory.display());

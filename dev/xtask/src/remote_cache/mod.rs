@@ -1,4 +1,4 @@
-//! A block cache on a real bazel-remote: machines that share it find what another packed, by http and https, and go on when it is away.
+//! A block cache on a real bazel-remote, by http and https: machines find the blocks that another machine packed, and continue without the server.
 
 mod server;
 
@@ -28,7 +28,7 @@ pub struct Options {
     binary: options::Binary,
 }
 
-/// Prints a line for each pack; an error for an image that differs, or a block that was not found where it must be.
+/// Prints a line for each pack. Returns an error if an image differs, or if a block was not found where it must be.
 pub fn run(options: &Options) -> Result<(), String> {
     let directory = tempfile::tempdir().map_err(|cause| cause.to_string())?;
     let input = options.input.clone().map_or_else(|| bulk(directory.path()), Ok)?;
@@ -99,7 +99,7 @@ impl Machines<'_> {
         Ok(())
     }
 
-    /// The server is away.
+    /// The server does not run.
     fn without(&self, url: &str, codec: &str) -> Result<(), String> {
         let expected = self.image(codec)?;
         let report = self.pack(codec, &["--cache", url], &[])?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Tenths of a second until it must answer.
+/// Tenths of a second within which the server must answer.
 const PATIENCE: u32 = 200;
 
 /// Files of certificates.
@@ -57,7 +57,7 @@ impl BazelRemote {
 
 impl Drop for BazelRemote {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The server may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

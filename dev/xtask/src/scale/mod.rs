@@ -1,4 +1,5 @@
-//! Ten times the input in at most twelve times the time, for all work that other programs do in quadratic time; and peak memory.
+//! Measures ten times the input, which may take at most twelve times the time, for all work that other programs do in quadratic time.
+//! Measures peak memory too.
 
 mod reading;
 

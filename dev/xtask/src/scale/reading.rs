@@ -1,4 +1,4 @@
-//! Reading at scale: ten times the files in at most twelve times the time, and every command within `--mem`.
+//! Reading at scale: ten times the files may take at most twelve times the time, and every command stays within `--mem`.
 
 use super::{Checks, MAX_GROWTH, RUNS};
 use crate::generate::Kind;

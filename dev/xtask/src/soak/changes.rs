@@ -1,5 +1,5 @@
 //! Files that change while a command reads them: the output is well formed, files that did not change are in it as they are, and no
-//! content goes with a source that was removed.
+//! content is lost with a source that was removed.
 
 use super::scene::{Scene, ensure};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -86,7 +86,7 @@ fn compress(scene: &mut Scene) -> Result<(), String> {
     ensure(kept == expected, || "log was removed, and log.pln does not have its last content".to_owned())
 }
 
-/// Waits for a command. Whether it succeeded.
+/// Waits for a command. Returns whether it succeeded.
 fn finish(child: Child) -> Result<bool, String> {
     let output = child.wait_with_output().map_err(|cause| cause.to_string())?;
     Ok(output.status.success())

@@ -44,11 +44,11 @@ impl Scene {
         std::fs::read(self.path(name)).ok()
     }
 
-    /// Removes a file or a directory. Nothing happens if there is none.
+    /// Removes a file or a directory, if it exists.
     pub fn remove(&self, name: &str) {
         let path = self.path(name);
         if std::fs::remove_file(&path).is_err() {
-            // If something else is there, the check that follows fails.
+            // If another kind of file has this name, the next check fails.
             let _ = std::fs::remove_dir_all(&path);
         }
     }

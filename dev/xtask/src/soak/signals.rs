@@ -1,4 +1,4 @@
-//! Signals at random moments of every command that writes: under the name of the output is what was there before, or the complete
+//! Signals at random moments of every command that writes: the name of the output has its earlier content, or the complete
 //! output; a source is gone only if the output is complete; nothing else is left behind.
 
 use super::scene::{Scene, ensure};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A command with its files.
 struct Writer {
     words: &'static [&'static str],
-    /// Commands that run before, so that the sources are there.
+    /// Commands that run first and create the sources.
     before: &'static [&'static [&'static str]],
     output: &'static str,
     /// The file that the command removes or replaces after it wrote the output.

@@ -3,7 +3,7 @@
 use liblzma::stream::{Action, Check, Filters, LzmaOptions, Status, Stream};
 use packline_codec::{Outcome, Spec};
 
-/// Compresses a block and returns the size of what is stored. The buffer is the encoder's own.
+/// Compresses a block into a buffer of the encoder and returns the stored size.
 pub type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>) -> Result<usize, String>>;
 
 pub struct Candidate {
@@ -14,7 +14,7 @@ pub struct Candidate {
     pub compress: Compress,
 }
 
-/// All levels of codecs, ours and the libraries', and what else of ours is asked for.
+/// All levels of codecs, ours and the libraries', and our other codecs that were requested.
 pub fn candidates(codecs: &[String], also: &[Spec], size: usize) -> Result<Vec<Candidate>, String> {
     let mut all = Vec::new();
     for codec in codecs {

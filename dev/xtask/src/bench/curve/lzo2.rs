@@ -25,7 +25,7 @@ for level in range(1, 10):
     print(level, time.process_time() - start, stored)
 ";
 
-/// The points of levels 1 to 9; none, with a message, where the library or Python is missing.
+/// Returns the points of levels 1 to 9. If the library or Python is missing, prints a message and returns none.
 pub fn measure(blocks: &[Vec<u8>], size: usize, file: &Path) -> Result<Vec<Point>, String> {
     std::fs::write(file, blocks.concat()).map_err(|cause| format!("{}: {cause}", file.display()))?;
     let ran = shell::output(Command::new("python3").args(["-c", PROGRAM]).arg(file).arg(size.to_string()));

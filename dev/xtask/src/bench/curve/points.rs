@@ -36,7 +36,7 @@ impl Point {
         self.codec == other.codec && self.size == other.size
     }
 
-    /// Its row. A level of the library has the cheapest of ours that is no larger, and that one's share of its time and size.
+    /// Returns the row. For a level of a library, the row names our cheapest level with the same size or less, and compares time and size.
     pub fn line(&self, all: &[Point]) -> String {
         let Point { codec, level, size, .. } = self;
         let by = if self.ours { "ours" } else { "library" };

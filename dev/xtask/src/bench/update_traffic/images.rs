@@ -1,11 +1,11 @@
-//! Makes the images.
+//! Builds the images.
 
 use crate::shell;
 use packline_testkit::tools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How an image is made.
+/// The program that builds an image.
 pub enum Kind {
     Mksquashfs,
     /// By packline in a layout.
@@ -32,14 +32,14 @@ pub struct Images<'a> {
 }
 
 impl Images<'_> {
-    /// The image of a tree, made if it is not there yet.
+    /// Returns the image of a tree, which is built unless it exists.
     pub fn make(&self, kind: &Kind, name: &str, tree: &Path) -> Result<PathBuf, String> {
         let plain = |text: &str| text.replace(|character: char| !character.is_ascii_alphanumeric(), "-");
         let file = [&kind.name(), self.codec, self.block, name].map(plain).join("_");
         let path = self.place.join(format!("{file}.sqfs"));
         if !path.exists() {
             shell::print_error(&format!("+ {}", path.display()));
-            // One that is not whole does not get the name.
+            // An incomplete image does not get the name.
             let part = self.place.join(format!("{file}.part.sqfs"));
             tools::run(&mut self.command(kind, tree, &part))?;
             std::fs::rename(&part, &path).map_err(|cause| format!("{}: {cause}", part.display()))?;
@@ -67,7 +67,7 @@ impl Images<'_> {
                     .arg(tree)
                     .arg(image)
                     .args(["--quiet", "--force", "--layout", layout, "-b", self.block]);
-                // Makes no difference to the images, and the second layout costs less.
+                // The cache changes no image, and the second layout costs less.
                 command.arg("-c").arg(format!("{codec}{level}")).arg("--cache").arg(self.place.join("cache"));
                 command
             }

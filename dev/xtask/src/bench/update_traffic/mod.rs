@@ -1,5 +1,5 @@
-//! Bytes that an update from one image to another moves, by the way it is transported: images of a tree and of changed copies of it, made
-//! by packline in each layout and by mksquashfs.
+//! Bytes that an update from one image to another transfers, for each transport. packline (in each layout) and mksquashfs build the images
+//! of a tree and of changed copies of the tree.
 
 mod images;
 mod table;
@@ -39,7 +39,7 @@ pub struct Options {
     /// Leave xdelta3 out, which takes minutes, and several times the memory of an image
     #[arg(long)]
     no_xdelta: bool,
-    /// Directory for the images; those that are there are taken as they are, and none is removed [default: a temporary one]
+    /// Directory for the images. Existing images are used, and none is removed [default: a temporary directory]
     #[arg(long, value_name = "DIR")]
     images: Option<PathBuf>,
     #[command(flatten)]
@@ -101,7 +101,7 @@ fn measure(images: &Images<'_>, kind: &Kind, options: &Options, programs: &Progr
         .collect()
 }
 
-/// The programs that there are; the others are named.
+/// Returns the programs that are installed, and prints the names of the others.
 fn programs(options: &Options, packline: &Path) -> Programs {
     let found = |name: &str| {
         let path = tools::find(name);
@@ -118,7 +118,7 @@ fn programs(options: &Options, packline: &Path) -> Programs {
     }
 }
 
-/// Whether a packline has the command; its column is empty otherwise.
+/// Returns whether a packline has the command. If not, its column is empty.
 fn makes_deltas(packline: &Path) -> bool {
     let makes = tools::run(Command::new(packline).args(["delta", "--help"])).is_ok();
     if !makes {

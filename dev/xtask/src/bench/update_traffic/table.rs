@@ -28,7 +28,7 @@ pub fn csv(rows: &[Row]) -> String {
     text
 }
 
-/// A line; numbers have their ratio to that of mksquashfs's image, if it is in `rows`.
+/// Returns a line. Each number has its ratio to the number of mksquashfs's image, if `rows` has that image.
 pub fn line(row: &Row, rows: &[Row]) -> String {
     let peer = rows.iter().find(|other| {
         other.block == row.block

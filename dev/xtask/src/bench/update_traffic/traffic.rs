@@ -1,4 +1,4 @@
-//! What an update moves, by transport.
+//! Bytes that an update transfers, by transport.
 
 use super::read;
 use super::zsync;
@@ -11,7 +11,7 @@ use std::process::Command;
 /// Size of RAUC's blocks, bytes.
 const RAUC_BLOCK: usize = 4096;
 
-/// Programs of which some may be missing.
+/// Programs. Some may be missing.
 pub struct Programs {
     pub desync: Option<PathBuf>,
     pub casync: Option<PathBuf>,
@@ -56,7 +56,7 @@ impl Traffic {
     }
 }
 
-/// What equal content is recognised by.
+/// A hash that recognises equal content.
 fn hash(bytes: &[u8]) -> [u8; 32] {
     *blake3::hash(bytes).as_bytes()
 }
@@ -133,7 +133,7 @@ fn own_delta(program: &Path, old: &Path, new: &Path, place: &Path) -> Result<u64
     size_of_delta(command, place)
 }
 
-/// Size of the file that a command makes, whose name is its last argument.
+/// Runs a command and returns the size of its output file, which the last argument names.
 fn size_of_delta(mut command: Command, place: &Path) -> Result<u64, String> {
     let delta = place.join("delta");
     tools::run(command.arg(&delta))?;

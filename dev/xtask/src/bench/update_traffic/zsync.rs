@@ -1,5 +1,5 @@
-//! What zsync fetches: blocks of the new file that occur nowhere in the old one, at any offset. Found by rsync's rolling checksum, as zsync
-//! does, and compared by a hash.
+//! The blocks that zsync fetches: blocks of the new file that occur at no offset of the old file. As in zsync, rsync's rolling checksum finds
+//! the blocks and a hash compares them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn wanted(new: &[u8], block: usize) -> Wanted {
     wanted
 }
 
-/// Where a checksum is in the filter.
+/// Returns the position of a checksum in the filter.
 fn place(sum: u32) -> (usize, u64) {
     let mixed = sum.wrapping_mul(0x9e37_79b1) >> 6;
     ((mixed >> 6) as usize, 1 << (mixed & 63))

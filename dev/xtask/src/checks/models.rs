@@ -8,7 +8,7 @@ pub fn run() -> Result<(), String> {
     under("shuttle", "schedules")
 }
 
-/// Takes half a minute once the models are built.
+/// Each run takes half a minute once the models are built.
 pub fn loom() -> Result<(), String> {
     under("loom", "models")
 }

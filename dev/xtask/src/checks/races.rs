@@ -33,7 +33,7 @@ pub fn run(given: &[Checker]) -> Result<(), String> {
 }
 
 impl Checker {
-    /// What has to be installed for it.
+    /// The packages that the checker needs.
     fn missing(self) -> Option<&'static str> {
         match self {
             Checker::Helgrind => no_valgrind(),
@@ -42,7 +42,7 @@ impl Checker {
         }
     }
 
-    /// An error if it finds a race.
+    /// Returns an error if the checker finds a race.
     fn run(self) -> Result<(), String> {
         match self {
             Checker::Helgrind => helgrind(),

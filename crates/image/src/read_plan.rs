@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shared_out_twice() {
+    fn memory_is_not_granted_twice() {
         for megabytes in 12..400u64 {
             let Ok(plan) = demand(16, Some(megabytes << 20)).plan() else { continue };
             let demand = demand(16, None);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_amount_named_is_enough_and_one_byte_less_is_not() {
+    fn the_named_minimum_is_exact() {
         for workers in [0, 1, 7] {
             let Err(Error::Memory { needed, .. }) = demand(workers, Some(0)).plan() else { panic!("granted") };
             assert_eq!(demand(workers, Some(needed)).plan().unwrap().workers, workers.min(1));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_all_workers_come() {
+    fn all_workers_run_without_a_limit() {
         let plan = demand(64, None).plan().unwrap();
         assert_eq!((plan.workers, plan.window, plan.fragments), (64, 64 << 20, 256 << 20));
     }

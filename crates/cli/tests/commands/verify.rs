@@ -67,7 +67,7 @@ fn notes_are_printed_when_asked_for() {
     let (_, output) = verify(&sandbox, &[]);
     assert!(output.starts_with("image.sqfs: sound, 1 note\n"), "{}", output);
     let (status, output) = verify(&sandbox, &["--notes"]);
-    assert!(output.contains("note: ") && output.contains("bytes behind the image"), "{}", output);
+    assert!(output.contains("note: ") && output.contains("bytes after the image"), "{}", output);
     assert_eq!(status, 0);
 }
 

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn images_without_padding_have_none() {
+    fn images_without_padding_have_no_record() {
         let options = Options::new(Spec::parse("zstd").unwrap());
         assert!(Record::is_wanted(&options));
         assert!(!Record::is_wanted(&Options { pad: 1, ..options.clone() }));

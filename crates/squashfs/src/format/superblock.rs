@@ -296,7 +296,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn decodes_what_it_encodes() {
         for superblock in [sample(), Superblock { xattr_table: 4050, export_table: 3000, ..sample() }] {
             let bytes = superblock.encode();
             assert_eq!(Superblock::decode(bytes.first_chunk().unwrap()).unwrap(), superblock);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_was_allowed() {
+    fn the_cache_stays_within_its_limit() {
         let cache = Cache::new(100 * (METADATA_BLOCK_SIZE + OVERHEAD));
         for offset in 0..10_000 {
             cache.put(offset * 7, &block(offset as u8));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_stays() {
+    fn recently_used_blocks_stay_cached() {
         let cache = Cache::new(4 * (METADATA_BLOCK_SIZE + OVERHEAD));
         cache.put(1, &block(1));
         for offset in 2..100 {

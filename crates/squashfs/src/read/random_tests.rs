@@ -114,7 +114,7 @@ fn a_sequential_reader_decodes_each_block_once_and_leaves_space_to_others() {
 }
 
 #[test]
-fn who_is_not_served_ahead_decodes_what_is_read_and_leaves_space_too() {
+fn without_read_ahead_only_requested_blocks_are_decoded() {
     let content = prose(8, 100 * BLOCK);
     let (image, files) = open(image(std::slice::from_ref(&content), "zstd"));
     for workers in [0, 2] {

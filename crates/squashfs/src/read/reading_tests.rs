@@ -143,7 +143,7 @@ fn mixed() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn whoever_decodes_the_content_is_the_same() {
+fn content_does_not_depend_on_the_workers() {
     let content = mixed();
     let image = open(Arc::new(image(&content, "gzip")));
     let mut order = files(&image);
@@ -204,7 +204,7 @@ fn small_blocks_share_jobs() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_missing_in_its_place_alone() {
+fn only_undecodable_content_is_missing() {
     let content: Vec<Vec<u8>> = (0..40).map(|seed| text(seed, 3 * BLOCK + 1000)).collect();
     let mut bytes = image(&content, "zstd");
     let sound = open(Arc::new(bytes.clone()));
@@ -285,7 +285,7 @@ fn chunks_outlive_the_reading_and_give_their_memory_back() {
 }
 
 #[test]
-fn the_window_bounds_what_is_on_its_way() {
+fn the_window_bounds_bytes_in_flight() {
     let content: Vec<Vec<u8>> = (0..100).map(|seed| text(seed, 8 * BLOCK + 100)).collect();
     let image = open(Arc::new(image(&content, "gzip")));
     let order = files(&image);

@@ -27,7 +27,7 @@ pub(super) fn check(
                 let mut stored =
                     image.blocks(&BlockList::of(&file)).flatten().filter_map(|block| block.place).peekable();
                 if let Some(early) = stored.peek().filter(|place| place.offset < image.data_start()) {
-                    let expected = format!("byte {} at least, behind the superblock", image.data_start());
+                    let expected = format!("at least byte {}, after the superblock", image.data_start());
                     report.unread(Some(&path), ReadError::corrupt(early.offset, "a data block", expected))?;
                 }
                 for place in stored {

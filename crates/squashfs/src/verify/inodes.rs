@@ -119,7 +119,7 @@ impl Inodes {
             Some(record) if record.at().is_none() => *record = Record::new(inode),
             Some(_) => report.fault(offset, format!("inode number {number} a second time"), "each number once"),
             None => {
-                report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the inodes there are"))
+                report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the number of inodes"))
             }
         }
     }
@@ -157,6 +157,6 @@ fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError>
     if needed <= settings.records as u64 {
         return Ok(());
     }
-    let what = format!("verification of so many inodes takes {needed} bytes");
+    let what = format!("verification of all inodes takes {needed} bytes");
     Err(ReadError::unsupported(what, format!("{} bytes at most", settings.records)))
 }

@@ -56,7 +56,7 @@ impl Scan<'_, '_> {
                 }
             };
             if length < METADATA_BLOCK_SIZE && next < area.end {
-                let what = format!("{}: metadata block of {length} bytes with another behind it", area.name);
+                let what = format!("{}: metadata block of {length} bytes that is not the last", area.name);
                 self.report.fault(at, what, "8192 bytes in all but the last");
             }
             total += length as u64;
@@ -81,7 +81,7 @@ impl Scan<'_, '_> {
         }
         if let Err(cause) = self.image.check_window(payload) {
             let what = format!("{}: a metadata block that Linux cannot decode: {cause}", area.name);
-            self.report.fault(at, what, "a window that is no larger than a block");
+            self.report.fault(at, what, "a window of at most a block");
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::read::metadata::Cursor;
 use crate::read::{BlockDecoder, Image, ReadError};
 
 /// Bytes after an image that are examined.
-const BEHIND: u64 = 1 << 20;
+const AFTER_IMAGE: u64 = 1 << 20;
 /// Bytes of extended attributes that are read in addition to sixteen times the image's length. Sets do not overlap, but values can.
 const XATTR_SPACE: u64 = 64 << 20;
 
@@ -38,13 +38,13 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
 
 fn padding(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     let end = image.superblock().bytes_used + record::length(image, report)?;
-    let behind = image.store().size().saturating_sub(end);
-    let mut bytes = vec![0; behind.min(BEHIND) as usize];
+    let length = image.store().size().saturating_sub(end);
+    let mut bytes = vec![0; length.min(AFTER_IMAGE) as usize];
     if let Err(error) = image.store().read(end, &mut bytes) {
         return report.unread(None, error);
     }
     if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
-        report.note(end + at as u64, format!("{behind} bytes behind the image, not all zero"), "padding");
+        report.note(end + at as u64, format!("{length} bytes after the image, not all zero"), "padding");
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ fn fragments(
         };
         report.totals.unchecked += u64::from(!record::has_checksum(image, &place));
         if place.offset < image.data_start() {
-            let expected = format!("byte {} at least, behind the superblock", image.data_start());
+            let expected = format!("at least byte {}, after the superblock", image.data_start());
             report.fault(place.offset, format!("fragment block {index}"), expected);
         }
         if uses.fragments.get(index as usize) == Some(&true) {

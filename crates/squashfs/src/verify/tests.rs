@@ -80,7 +80,7 @@ fn metadata_blocks(image: &Image) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn what_the_writer_makes_is_sound() {
+fn images_of_the_writer_are_sound() {
     for codec in ["gzip", "xz", "lzma", "zstd", "lz4", "lzo", "none"] {
         let image = image(codec);
         for workers in [0, 3] {
@@ -199,7 +199,7 @@ fn each_rule_is_checked() {
             assert!(directory.indices > 0);
             bytes[byte(directory.index, 0)] ^= 8;
         }),
-        ("Note 1 bytes behind the image", |image, bytes| {
+        ("Note 1 bytes after the image", |image, bytes| {
             bytes.truncate(image.superblock().bytes_used as usize);
             bytes.push(1);
         }),
@@ -211,7 +211,7 @@ fn each_rule_is_checked() {
 }
 
 #[test]
-fn what_a_broken_listing_hides_is_counted_not_listed() {
+fn names_hidden_by_a_broken_listing_are_only_counted() {
     let found = found(|image, bytes| {
         let start = image.tables().directories.start as usize;
         // More entries than a run can have.
@@ -221,7 +221,7 @@ fn what_a_broken_listing_hides_is_counted_not_listed() {
 }
 
 #[test]
-fn more_inodes_than_there_is_memory_for_are_refused() {
+fn rejects_more_inodes_than_fit_into_memory() {
     let image = open(&image("gzip")).unwrap();
     let short = VerifySettings { records: 700 * 16, ..settings(0) };
     assert!(matches!(verify(&image, &short, &mut Notes::default()), Err(ReadError::Unsupported(_))));

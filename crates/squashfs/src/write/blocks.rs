@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_does_not_go_on_in_the_next() {
+    fn a_run_ends_before_the_next_run() {
         let mut blocks = Blocks::default();
         run(&mut blocks, &[1, 2]);
         run(&mut blocks, &[3]);

@@ -15,12 +15,23 @@ use packline_runtime::TaskError;
 use crate::write::data_writer::write;
 use crate::write::digest::hash;
 use crate::write::written::{Form, Hashes, Part, Written};
-use crate::{Error, MetadataCompressor, Sink};
+use crate::{Error, Sink};
 
 /// Blocks in flight before some are collected: 2 MiB of raw metadata, enough to keep 64 workers busy.
 const WINDOW: usize = 256;
 /// Longest block of the format: header and a stored payload.
 const LONGEST: usize = METADATA_BLOCK_SIZE + 2;
+
+/// Compresses metadata blocks in parallel and returns them in order.
+pub trait MetadataCompressor {
+    /// Submits one raw metadata block of 1 to 8192 bytes. `stored` asks for no compression.
+    fn submit(&mut self, raw: Vec<u8>, stored: bool) -> Result<(), Error>;
+    /// Waits for the next finished block, in the order of submission, and returns it with its 2-byte header. `None` when all submitted blocks
+    /// have been returned.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Error>;
+    /// Returns the number of submitted blocks that are not yet returned. The caller limits the number.
+    fn pending(&self) -> usize;
+}
 
 /// A position in a stream: raw bytes from its start.
 pub(crate) type Position = u64;
@@ -320,7 +331,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn blocks_that_no_reader_could_read_are_refused() {
+    fn rejects_blocks_of_invalid_length() {
         for block in [&b""[..], b"\x01", b"\0\0", b"\x02\x80\0", b"\x01\x80\0\0", &[0xff; 8195]] {
             assert!(check(block).is_err(), "{block:?}");
         }

@@ -27,7 +27,6 @@ mod ids;
 mod inode_table;
 pub(crate) mod metadata;
 mod metadata_area;
-mod metadata_compressor;
 pub(crate) mod numbering;
 mod pipeline_compressor;
 mod read_back;
@@ -45,7 +44,7 @@ mod writer;
 mod written;
 
 pub use decision::Saved;
+pub use metadata::MetadataCompressor;
 pub use metadata_area::{ImageEnd, write_metadata};
-pub use metadata_compressor::MetadataCompressor;
 pub use read_back::ReadBack;
 pub use writer::{Counts, Progress, Start, Summary, Writer, min_window};

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn late_ones_follow_the_others_of_their_level() {
+    fn late_inodes_come_last_in_their_level() {
         let file = || Kind::File { size: 0 };
         let tree = tree(&[("a/1", file()), ("a/2", file()), ("b/3", file()), ("b/4", file()), ("c", file())]);
         let order: Vec<String> = numbers(&tree, &["a/1", "b/3", "a"]).into_iter().map(|(path, ..)| path).collect();

@@ -191,6 +191,6 @@ fn block_at(offset: u64, tree: &Tree, data: &DataLayout) -> String {
     match tree.nodes().find(of_file) {
         Some(node) => format!("{kind} of {}", display_path(tree, node)),
         // The compressor's options, or a gap before an aligned file.
-        None => "what lies between files".into(),
+        None => "the bytes between files".into(),
     }
 }

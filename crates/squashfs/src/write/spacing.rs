@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_aligned_behind_small_fragment_blocks_far_away_and_at_the_tables() {
+    fn parts_are_aligned_after_small_fragment_blocks_and_long_distances_and_at_the_tables() {
         let (mut spacing, [small, large]) = (spacing(Layout::STABLE), [Part::Fragment(20_479), Part::Fragment(20_480)]);
         let zeros = |spacing: &mut Spacing, part, position| spacing.before(part, position).zeros;
         assert_eq!(zeros(&mut spacing, small, 65_535), 0, "no fragment block before");
-        assert_eq!(zeros(&mut spacing, large, 81_000), 920, "behind a small one");
-        assert_eq!(zeros(&mut spacing, small, 180_001), 0, "behind a large one");
+        assert_eq!(zeros(&mut spacing, large, 81_000), 920, "after a small one");
+        assert_eq!(zeros(&mut spacing, small, 180_001), 0, "after a large one");
         assert_eq!(zeros(&mut spacing, Part::Run, 190_001), 0, "before a file");
-        assert_eq!(zeros(&mut spacing, small, 200_001), 0, "behind a file");
+        assert_eq!(zeros(&mut spacing, small, 200_001), 0, "after a file");
         let far = 81_920 + 1024 * 4096;
         assert_eq!(zeros(&mut spacing, Part::Run, far + 1), 4095 - 48, "far from the last one");
         assert_eq!(zeros(&mut spacing, Part::Tables, far + 4097), 4095, "the tables");

@@ -130,7 +130,7 @@ fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec
 }
 
 #[test]
-fn every_specimen_comes_to_what_is_expected() {
+fn every_specimen_has_the_expected_result() {
     let mut wrong = Vec::new();
     for specimen in hostile::all() {
         let (expected, message) = match open(specimen.bytes()) {

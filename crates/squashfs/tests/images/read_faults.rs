@@ -108,7 +108,7 @@ fn the_image_itself_is_sound() {
 }
 
 #[test]
-fn superblocks_that_break_a_rule() {
+fn rejects_superblocks_that_break_a_rule() {
     refused(&[
         ("not a SquashFS image: magic", &|b| b[0] = b'x'),
         ("big-endian", &|b| b[..4].reverse()),
@@ -129,7 +129,7 @@ fn superblocks_that_break_a_rule() {
 }
 
 #[test]
-fn tables_out_of_place() {
+fn rejects_tables_out_of_place() {
     refused(&[
         ("inode table at 95", &|b| put(b, 64, &95u64.to_le_bytes())),
         ("directory table at 96", &|b| put(b, 72, &96u64.to_le_bytes())),
@@ -154,7 +154,7 @@ fn tables_out_of_place() {
 }
 
 #[test]
-fn metadata_blocks_that_are_none() {
+fn rejects_invalid_metadata_blocks() {
     refused(&[
         ("header of a metadata block says 0 bytes", &|b| put_from(b, |b| long(b, 64), 0, &[0; 2])),
         ("header of a metadata block says 32767 bytes", &|b| put_from(b, |b| long(b, 64), 0, &[0xff; 2])),
@@ -164,7 +164,7 @@ fn metadata_blocks_that_are_none() {
 }
 
 #[test]
-fn inodes_that_break_a_rule() {
+fn rejects_inodes_that_break_a_rule() {
     let first = |at: usize, value: &'static [u8]| move |b: &mut Vec<u8>| put_from(b, inodes, at, value);
     let link = |at: usize, value: &'static [u8]| {
         move |b: &mut Vec<u8>| put_from(b, |b| find(b, inodes(b), b"target") - 24, at, value)
@@ -197,7 +197,7 @@ fn inodes_that_break_a_rule() {
 }
 
 #[test]
-fn listings_that_break_a_rule() {
+fn rejects_listings_that_break_a_rule() {
     // The first listing is the listing of `a`: a header, then `x` and `y`.
     let at = |at: usize, value: &'static [u8]| move |b: &mut Vec<u8>| put_from(b, listings, at, value);
     refused(&[
@@ -235,7 +235,7 @@ fn a_directory_under_a_second_name_or_inside_itself() {
 }
 
 #[test]
-fn a_walk_goes_on_beside_what_is_broken() {
+fn a_walk_continues_after_broken_entries() {
     let mut bytes = sound();
     let header = listings(&bytes);
     put(&mut bytes, header, &[0xff; 4]);
@@ -253,7 +253,7 @@ fn walk_of(bytes: Vec<u8>) -> Vec<Step> {
 }
 
 #[test]
-fn xattrs_that_break_a_rule() {
+fn rejects_xattrs_that_break_a_rule() {
     // Prefix, length of the name, `k`, length of the value, `v`.
     let pair = |at: usize, value: &'static [u8]| {
         move |b: &mut Vec<u8>| {

@@ -80,7 +80,7 @@ fn every_kind_of_inode_with_every_codec() {
 }
 
 #[test]
-fn an_image_is_found_behind_something_else() {
+fn finds_an_image_after_other_data() {
     let expected = snapshot::of_model(&zoo(), true);
     let image = image(&zoo(), &options("zstd")).bytes;
     let moved = open([&b"hsqs, a program that comes first"[..], &image, b"and more"].concat(), 0);

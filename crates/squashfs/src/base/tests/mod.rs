@@ -233,7 +233,7 @@ fn a_base_of_which_nothing_fits_changes_nothing() {
 }
 
 #[test]
-fn an_image_that_does_not_fit_is_refused() {
+fn rejects_an_image_that_does_not_fit() {
     let tree = tree(&mut Random::new(6));
     let fits = |old: &Options, new: &Options| {
         let image = image_with(tree.clone(), old, Lookup::default(), 0);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_packer_writes_is_read() {
+    fn reads_options_of_the_packer() {
         for text in [
             "gzip:level=6",
             "gzip:window=10,huffman,fixed",
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_refuses_is_refused() {
+    fn rejects_options_that_the_kernel_rejects() {
         for (compressor, block, part) in [
             (4, &b"\x08\x80\0\0\x05\0\0\0\0\0"[..], "xz dictionary of 327680 bytes"),
             (4, b"\x08\x80\0\0\0\0\0\0\0\0", "xz dictionary of 0 bytes"),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_matter_to_decoding_is_let_pass() {
+    fn accepts_options_that_decoding_ignores() {
         assert_eq!(stated(1, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "gzip");
         assert_eq!(stated(6, b"\x04\x80\x63\0\0\0").unwrap(), "zstd");
         assert_eq!(stated(3, b"\x08\x80\x63\0\0\0\x63\0\0\0").unwrap(), "lzo");

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_is_a_codec_that_has_a_number_or_is_refused_with_those_that_have() {
+    fn names_are_codecs_with_a_number_or_errors_list_the_codecs() {
         for &name in Spec::names() {
             let read = parse_codec(name);
             let is_ours = CODECS.contains(&name) || name == "lz4hc";
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_stand_in_the_order_of_the_format() {
+    fn choices_are_in_the_order_of_the_format() {
         use Strategy::{Default, Filtered, Fixed, Huffman, Rle};
         assert_eq!([Default, Filtered, Huffman, Rle, Fixed].map(bit), [1, 2, 4, 8, 16]);
         let filters = [Bcj::X86, Bcj::PowerPc, Bcj::Ia64, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc, Bcj::Arm64, Bcj::RiscV];

@@ -192,7 +192,7 @@ impl Decoder<'_> {
     fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
         let space = self.cursor.space() / 4;
         if i64::try_from(size).is_err() || blocks > space {
-            let expected = format!("at most {space} blocks, what the inode table has room for");
+            let expected = format!("at most {space} blocks, which fit into the inode table");
             return Err(self.fault(format!("file of {size} bytes, {blocks} blocks"), &expected));
         }
         let end = self.rules.superblock.bytes_used;

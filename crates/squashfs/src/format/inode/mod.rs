@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn times_become_the_nearest_there_is() {
+    fn times_are_clamped_to_32_bits() {
         let ends = [i64::MIN, -1, 0, 1, (1 << 32) - 1, 1 << 32, i64::MAX];
         assert_eq!(ends.map(clamp_time), [0, 0, 0, 1, u32::MAX, u32::MAX, u32::MAX]);
     }

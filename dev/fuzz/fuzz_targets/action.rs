@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use packline_manifests::actions::{ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile};
 use packline_tree::{DirectoryOptions, Entry, Kind, Meta, Xattr};
 
-/// No owners; tests of content and commands have a result that depends on their text.
+/// There are no owners. The results of tests of content and of commands depend on their text.
 struct Nothing;
 
 impl ActionHost for Nothing {

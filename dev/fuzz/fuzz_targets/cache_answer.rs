@@ -1,5 +1,5 @@
-//! Any bytes as the answer of a server, as the entry in it, and as the address of a server: nothing panics, the block that is compressed is
-//! right, and no password is shown.
+//! Uses any bytes as the answer of a server, as the entry in the answer, and as the address of a server: nothing panics, the compressed block
+//! is correct, and no password is shown.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};

@@ -10,7 +10,7 @@ use packline_engine::CancelToken;
 use packline_runtime::{Input, Resources, Sink, Unobserved, WorkFault};
 use packline_testkit::{Random, hostile};
 
-/// Limit of what a delta makes, bytes.
+/// Maximum size of the file that a delta builds, bytes.
 const ENOUGH: usize = 4 << 20;
 /// Bytes of the head, and of the head of a part.
 const HEAD: usize = 136;
@@ -51,7 +51,7 @@ fn applied(old: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Corrects what a fuzzer cannot guess: the old file in the head, and all checks.
+/// Corrects the values that a fuzzer cannot guess: the old file in the head, and all checks.
 fn repair(bytes: &mut [u8], old: &[u8]) -> Option<()> {
     let head = bytes.get_mut(..HEAD)?;
     head[..9].copy_from_slice(b"\x8bPLD\r\n\x1a\n\x01");
@@ -69,7 +69,7 @@ fn repair(bytes: &mut [u8], old: &[u8]) -> Option<()> {
     }
 }
 
-/// Two files, of which the first byte says where the first ends.
+/// Returns two files. The first byte is the length of the first file.
 fn as_files(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let (old, new) = rest.split_at(rest.len() * usize::from(*first) / 256);

@@ -1,5 +1,5 @@
-//! Any bytes as a recipe of a block, for an encoder of our own: the library's decoder or ours returns the block, and a used encoder makes the
-//! same bytes as a new one.
+//! Uses any bytes as a recipe of a block for one of our encoders: the decoder of the library or ours returns the block, and a used encoder
+//! writes the same bytes as a new one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +27,7 @@ const SPECS: [&str; 16] = [
     "lzma:level=9,lc=0,lp=3,pb=0",
 ];
 
-/// Four bytes each: literals that repeat, or a copy of what was made before.
+/// Four bytes each: literals that repeat, or a copy of earlier bytes.
 fn block(recipe: &[u8]) -> Vec<u8> {
     let mut made = Vec::new();
     for step in recipe.chunks_exact(4) {

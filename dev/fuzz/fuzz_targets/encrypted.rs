@@ -1,4 +1,4 @@
-//! Any bytes as an encrypted file; as its head with sums that are right; as edits of a file; and as what is sealed in one that is padded.
+//! Uses any bytes as an encrypted file, as a head with correct sums, as edits of a file, and as the sealed content of a padded file.
 #![no_main]
 
 use std::io::Read;
@@ -55,7 +55,7 @@ fn at_offsets(file: &[u8]) -> Option<Vec<u8>> {
     no_bug(read.and_then(|()| input.check_padding())).map(|()| content)
 }
 
-/// The content that is given out onwards, and whether there was no error.
+/// Returns the content that is read front to back, and whether there was no error.
 fn onwards(file: &[u8], damage: Option<&Arc<Damage>>) -> (Vec<u8>, bool) {
     let mut rest = file;
     let mut content = Vec::new();
@@ -70,7 +70,7 @@ fn onwards(file: &[u8], damage: Option<&Arc<Damage>>) -> (Vec<u8>, bool) {
     (content, no_bug(read).is_some())
 }
 
-/// Both ways give the same, and what is noted is what is an error.
+/// Checks that both ways return the same content, and that each noted fault is an error.
 fn as_file(file: &[u8]) -> Option<Vec<u8>> {
     let (found, whole) = onwards(file, None);
     let by_offset = at_offsets(file);
@@ -82,7 +82,7 @@ fn as_file(file: &[u8]) -> Option<Vec<u8>> {
     by_offset
 }
 
-/// Puts sum and check of a head right, and how long its wraps are.
+/// Corrects the sum and the check of a head, and the length of its wraps.
 fn put_right(mut file: Vec<u8>) -> Option<Vec<u8>> {
     let rest = file.len().checked_sub(FIXED)?;
     file[..8].copy_from_slice(&packline_encryption::MAGIC);
@@ -96,7 +96,7 @@ fn put_right(mut file: Vec<u8>) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// Edits of a file of several chunks, three bytes each: nothing else than what was sealed is given out.
+/// Edits a file of several chunks, three bytes for each edit. Only sealed content is returned.
 fn as_edits(padded: bool, edits: &[u8]) {
     let content: Vec<u8> = (0..3 * 4096 + 500).map(|at: usize| (at * 7 + at / 251) as u8).collect();
     let original = sealed(&content, padded, false);
@@ -121,7 +121,7 @@ fn as_edits(padded: bool, edits: &[u8]) {
     assert!(content.starts_with(&onwards(&file, None).0));
 }
 
-/// What a writer seals in a padded file, with padding or what it takes for it.
+/// Reads any content that a writer could seal in a padded file, with padding or other bytes in its place.
 fn as_content(content: &[u8]) {
     assert!(as_file(&sealed(content, true, false)).expect("it is read again") == content);
     let expected = content.split_last_chunk::<8>().and_then(|(before, length)| {

@@ -1,4 +1,4 @@
-//! Any bytes as entries of layers: no panic, no hang, and a tree in order with what its hard links are to, or an error.
+//! Reads any bytes as entries of layers: no panic, no hang, and a sorted tree with the targets of its hard links, or an error.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Source for Made {
     }
 }
 
-/// A path of at most three names, of a number.
+/// Returns a path of at most three names for a number.
 fn path(bits: u8) -> String {
     let names = [bits & 7, bits >> 3 & 7, bits >> 6];
     let names = names.iter().take(1 + usize::from(bits >> 6)).map(|name| NAMES[usize::from(*name)]);

@@ -39,7 +39,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
         assert!(entry.meta.mode <= 0o7777 && !entry.path.contains(&0));
         let order = entry.path.split(|&byte| byte == b'/');
         assert!(last.is_none_or(|last| last.split(|&byte| byte == b'/').lt(order)));
-        // No file of the host is there: all are empty.
+        // Files of the host do not exist here, so all are empty.
         assert!(!matches!(entry.kind, Kind::File { size } if size > 0));
         assert!(matches!(source.read(&mut buffer)?, Extent::End));
         last = Some(entry.path);
@@ -49,7 +49,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
 
 fuzz_target!(|bytes: &[u8]| {
     Mtree::is_manifest(bytes);
-    // Files of the host are not to be opened.
+    // No file of the host is opened.
     let host = bytes.windows(7).any(|part| part == b"content");
     if !host && let Err(error) = read(bytes) {
         assert!(!error.to_string().contains('\n'), "{error}");

@@ -1,7 +1,7 @@
-//! Any bytes as the documents of an image of containers: no panic, no hang, and an image or an error of one line.
+//! Reads any bytes as the documents of a container image: no panic, no hang, and an image or an error of one line.
 //!
 //! The input is index.json or manifest.json, a manifest, a config and a layer, one after the other with 0xff between them. `@1`, `@2` and
-//! `@3` in a document stand for the digests of those that follow, and `#1` to `#3` for their sizes.
+//! `@3` in a document stand for the digests of the documents after it, and `#1` to `#3` for their sizes.
 #![no_main]
 
 use std::io::Cursor;
@@ -20,7 +20,7 @@ fn hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The parts with the digests and sizes of those behind them.
+/// Returns the parts, each with the digests and sizes of the parts after it.
 fn parts(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut known: Vec<(usize, String, Vec<u8>)> = Vec::new();
     let parts: Vec<&[u8]> = bytes.split(|byte| *byte == 0xff).take(4).collect();

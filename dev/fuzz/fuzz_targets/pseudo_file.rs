@@ -48,7 +48,7 @@ fn read(bytes: &[u8]) -> Result<(), Error> {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // Files of the host are not to be opened.
+    // No file of the host is opened.
     let host = bytes.windows(3).any(|part| matches!(part, [_, b'l' | b'h', _]) && (part[2].is_ascii_whitespace() || part[2] == b'"'));
     if !host && let Err(error) = read(bytes) {
         assert!(!error.to_string().contains('\n'), "{error}");

@@ -1,4 +1,4 @@
-//! Any bytes as recovery data and as a file; and recovery data that was changed, with checks corrected: a repair is right or is an error.
+//! Uses any bytes as recovery data and as a file, and changes recovery data with corrected checks: a repair is correct or is an error.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -9,10 +9,10 @@ use packline_recovery::{MAGIC, PacketLocation, RecoverySet, Redundancy, examine,
 use packline_runtime::{Input, Resources, Unobserved};
 use packline_testkit::Random;
 
-/// Bytes of a packet's head, and of those that the check covers.
+/// Bytes of a packet's head, and of the part that the check covers.
 const HEAD: usize = 80;
 const CHECKED: usize = 64;
-/// The most bytes of a file that a repair may make here.
+/// Maximum bytes of a file that a repair may write here.
 const ENOUGH: u64 = 1 << 20;
 
 /// A file, and the same file with appended recovery data.

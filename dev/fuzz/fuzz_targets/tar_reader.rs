@@ -52,7 +52,7 @@ fn check(entry: &Entry) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    // Checksums stop a fuzzer at the first header; wrong ones are corrected, so that the following data is reached.
+    // Checksums would stop a fuzzer at the first header. Wrong checksums are corrected, so that the fuzzer reaches the data after them.
     let mut archive = bytes.to_vec();
     for block in archive.chunks_exact_mut(512).filter(|block| block[148..156] == *b"fixed!! ") {
         let sum: u32 = block.iter().map(|&byte| u32::from(byte)).sum();

@@ -8,7 +8,7 @@ use packline_fuzz::no_bug;
 use packline_runtime::{Input, Resources, Unobserved};
 use packline_verity::{BLOCK, Finding, TreeLocation, check, find_appended, root_hash};
 
-/// Bytes of the image of which the rest is a tree.
+/// Bytes of the image. The rest is a tree.
 const IMAGE: usize = 3 * BLOCK;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     for (image, place) in
         [(&image, TreeLocation { input: own, at: 0 }), (&behind, TreeLocation { input: behind.clone(), at: IMAGE as u64 })]
     {
-        // With its own root hash the whole of a tree is read, as far as it holds together.
+        // With its own root hash, all consistent parts of a tree are read.
         let Some(root) = no_bug(root_hash(image.as_ref(), &place)) else { continue };
         let mut findings = 0;
         let found = &mut |_: Finding| findings += 1;

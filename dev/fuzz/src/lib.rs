@@ -1,4 +1,4 @@
-//! What several targets share.
+//! Functions that several targets use.
 
 use std::fmt::Display;
 

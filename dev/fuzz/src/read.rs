@@ -1,4 +1,4 @@
-//! Reads everything of an image, within bounds, and checks the reader's guarantees.
+//! Reads an image completely, within bounds, and checks the guarantees of the reader.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ fn blocks(image: &Image, files: &[FileData]) {
     }
 }
 
-/// The image as a base of one with the same codec.
+/// Uses the image as the base of an image with the same codec.
 fn base(image: &Image) -> Option<Base> {
     let mut options = Options::new(image.codec().clone());
     options.block_size = image.superblock().block_size;
@@ -96,7 +96,7 @@ fn base(image: &Image) -> Option<Base> {
     }
 }
 
-/// A block that is taken for a content decodes to it.
+/// Checks that a block found for a content decodes to this content.
 fn as_base(image: &Image, base: &Base, content: &[u8]) {
     let mut taken = vec![0; content.len()];
     let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken) else { return };

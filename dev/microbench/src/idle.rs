@@ -4,7 +4,7 @@ use packline_engine::{Config, Fault, Outbox, Permit, Pipeline, Sequencer, Task};
 use std::convert::Infallible;
 use std::io;
 
-/// How long everything takes, in rounds of a loop (1 to 2 ns each).
+/// The duration of each step, in rounds of a loop (1 to 2 ns each).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle {
     /// The caller's work before each item.

@@ -13,7 +13,7 @@ use packline_tree::Meta;
 use packline_tree::Source;
 use std::sync::Arc;
 
-/// The attributes of entries that have none of their own.
+/// The attributes of entries without attributes.
 pub const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
 /// Bytes of decompressed metadata that a reader keeps.
 const METADATA_CACHE: usize = 1 << 20;

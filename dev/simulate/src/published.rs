@@ -1,6 +1,6 @@
 //! A published table of times, and the machine it was measured on.
 //!
-//! The table is that of `doc/benchmark.txt` of squashfs-tools-ng 1.1.0: tar2sqfs, commit 7d2b3b0, on a Ryzen 7 3700X
+//! The table is in `doc/benchmark.txt` of squashfs-tools-ng 1.1.0: tar2sqfs, commit 7d2b3b0, on a Ryzen 7 3700X
 //! (8 cores, 16 threads), Debian 10.2 as a tar of 7.0 GB in memory, the worst of four runs. The ratios are computed from its
 //! sizes. The caller's behaviour is that of the sources of that commit (see `callers/toolsng.rs`).
 //!
@@ -11,8 +11,8 @@
 //! mix of files is `debian.rs`, from another Debian tree than the table's.
 //!
 //! With `none` and LZ4, two mechanisms cause the table's shape: each submit wakes every sleeper, and a fragment block that
-//! waits at the end of the queue blocks the window. With gzip and XZ the second explains part of what looks like slower
-//! cores; the remaining 6 % are the clock's.
+//! waits at the end of the queue blocks the window. With gzip and XZ the second mechanism explains part of the apparent slowness of
+//! the cores; the clock explains the remaining 6 %.
 
 use crate::debian::{self, Compression, Handling};
 use crate::machine::{Costs, Machine};

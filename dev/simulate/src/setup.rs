@@ -8,7 +8,7 @@ use crate::workload::Workload;
 use crate::world::{Wake, World};
 use clap::ValueEnum;
 
-/// Which packer's caller thread.
+/// The packer whose caller thread is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CallerKind {
     Packline,

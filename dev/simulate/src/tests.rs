@@ -78,7 +78,7 @@ fn a_slow_head_holds_up_a_small_window() {
     (0..3).for_each(|_| work.add(Item { hash: 10.0, ..ITEM }, &[BLOCK]));
     let small = Setup { window: Window::Items(2), ..Setup::packline(2, 100.0) };
     let outcome = run(&small, &free(2), &work);
-    // The second is done at 10, but the third and fourth enter only when the first is written, at 100, and run side by side.
+    // The second is done at 10, but the third and the fourth enter only at 100, when the first is written. These two run in parallel.
     close(outcome.wall, 110.0);
     close(outcome.stalled, 90.0);
     assert_eq!(outcome.peak_bytes, 200.0);

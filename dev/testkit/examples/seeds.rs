@@ -54,7 +54,7 @@ fn plant(tree: &Path) -> io::Result<()> {
     fs::hard_link(tree.join("directory/file"), tree.join("hard"))
 }
 
-/// Layers of entries, and the documents of an image of containers.
+/// Layers of entries, and the documents of a container image.
 fn layers(place: &Path) -> io::Result<()> {
     fs::create_dir_all(place.join("layers"))?;
     fs::create_dir_all(place.join("oci"))?;
@@ -72,7 +72,7 @@ fn layers(place: &Path) -> io::Result<()> {
     fs::write(place.join("oci/docker"), [docker, "", config, "layer"].map(str::as_bytes).join(&0xff))
 }
 
-/// A head without sums around a wrapped key; edits of a file; padded contents. The first byte says which.
+/// A head without sums around a wrapped key, edits of a file, and padded contents. The first byte selects one.
 fn encrypted(place: &Path) -> io::Result<()> {
     let directory = place.join("encrypted");
     fs::create_dir_all(&directory)?;
@@ -85,7 +85,7 @@ fn encrypted(place: &Path) -> io::Result<()> {
     fs::write(directory.join("padding"), [&b"\x04content"[..], &[0; 5000], &7u64.to_le_bytes()].concat())
 }
 
-/// A hash tree about three blocks, whose one block of hashes has those of none.
+/// A hash tree of three blocks, with a block of hashes that belong to no block.
 fn verity(place: &Path) -> io::Result<()> {
     fs::create_dir_all(place.join("verity"))?;
     let mut tree = vec![0; 2 * 4096];
@@ -268,7 +268,7 @@ fn pseudo_file(place: &Path) -> io::Result<()> {
     fs::write(place.join("types"), text)
 }
 
-/// An entry of each type, and all that changes what lines mean.
+/// An entry of each type, and every word that changes the meaning of lines.
 fn mtree(place: &Path) -> io::Result<()> {
     let place = place.join("mtree");
     fs::create_dir_all(&place)?;

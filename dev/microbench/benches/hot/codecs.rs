@@ -29,7 +29,7 @@ fn compress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8])
     });
 }
 
-/// Nothing is measured where the block is stored as it is.
+/// A block that is stored uncompressed is not measured.
 fn decompress(criterion: &mut Criterion, spec: &Spec, content: &str, block: &[u8]) {
     let mut packed = vec![0; BLOCK];
     let outcome = spec.encoder(BLOCK).expect("its defaults").compress(block, &mut packed).expect("a block fits");

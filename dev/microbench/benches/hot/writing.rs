@@ -9,11 +9,11 @@ use std::io;
 type Generator = fn(&mut dyn io::Write) -> io::Result<()>;
 
 const INPUTS: [(&str, Generator); 5] = [
-    // Zeros are found, and not hashed.
+    // Zeros are found and not hashed.
     ("zeros", |sink| generate::zero_files(sink, 4, 8 << 20)),
     // Each block is hashed, decided and copied.
     ("blocks", |sink| generate::noise_files(sink, 4, 8 << 20)),
-    // Each file but those of the first copy is a duplicate.
+    // Every file except those of the first copy is a duplicate.
     ("duplicates", |sink| generate::duplicated(sink, 100, 8)),
     // Tail ends: a hash and a place in a fragment block for each file.
     ("tails", |sink| generate::many_files(sink, 20_000)),

@@ -1,6 +1,6 @@
 //! packline's caller: reads, submits the hash stage, decides in order, submits the compress stage, commits in order.
 //!
-//! The rules are those of `crates/engine`. After each item the caller commits and decides the results that are ready at the
+//! The rules are the rules of `crates/engine`. After each item the caller commits and decides the results that are ready at the
 //! heads of both lanes, in turn. It sleeps only for memory or at the end. It is woken when a quarter of a lane is
 //! ready, as long as two jobs a worker remain, or when a quarter of the window is free. Hash jobs go to the queues in turn,
 //! compress jobs to the queue of the worker that hashed their input. Compress jobs precede all hash jobs. Each item in flight
@@ -71,7 +71,7 @@ impl Lane {
         self.slots[(ticket - self.first) as usize] = true;
     }
 
-    /// Takes the head if it is ready. Returns its ticket.
+    /// Removes the head if it is ready, and returns its ticket.
     fn take(&mut self) -> Option<usize> {
         self.slots.front().filter(|ready| **ready)?;
         self.slots.pop_front();
@@ -255,7 +255,7 @@ impl Caller for Packline<'_> {
             return self.wanted[0] == Some(ticket);
         }
         self.commit.fill(ticket);
-        // The result is smaller than the input; the memory that this frees may be what the caller waits for.
+        // The result is smaller than the input. The caller may wait for the memory that this frees.
         let block = &self.work.blocks[ticket as usize];
         self.held -= block.bytes_in - block.bytes_out;
         let memory = self.phase == Phase::Reserve && self.next_item < self.work.items.len() && self.is_free();

@@ -74,7 +74,7 @@ pub struct PipeReader {
 impl PipeWriter {
     /// Ends the pipe. The reader gets all bytes written so far, and then the end or the error.
     pub fn finish(mut self, result: io::Result<()>) {
-        // Sending fails only if the reader is gone, and then nobody needs the result.
+        // Sending fails only if the reader is gone, and then the result is not needed.
         let _ = self.flush().and_then(|()| self.send(result.map(|()| Vec::new())));
     }
 

@@ -20,7 +20,7 @@ pub struct Trimmed {
 struct Cut {
     /// Entries used before this time are removed.
     before: i64,
-    /// Of the entries used at this time, this many bytes are removed.
+    /// Number of bytes to remove from the entries used at this time.
     bytes_at: u64,
 }
 

@@ -14,14 +14,13 @@ pub struct Problem<'a> {
     pub output: Option<FailedOutput<'a>>,
 }
 
-/// A call about an output that failed.
+/// A failed system call for an output.
 #[derive(Debug, Clone, Copy)]
 pub struct FailedOutput<'a> {
     /// The output as the user named it.
     pub path: &'a Path,
-    /// What was tried, as a phrase: `cannot create`.
+    /// The failed operation, as a phrase: `cannot create`.
     pub action: &'static str,
-    /// The operating system's answer.
     pub cause: &'a io::Error,
 }
 

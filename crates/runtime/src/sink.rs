@@ -21,7 +21,7 @@ pub trait Sink {
     /// Reads exactly `buffer.len()` bytes at `offset` that were written before.
     ///
     /// # Errors
-    /// Those of the operating system; [`io::ErrorKind::Unsupported`] if the output only takes bytes.
+    /// [`io::ErrorKind::Unsupported`] if the output can only append.
     fn read_at(&mut self, _offset: u64, _buffer: &mut [u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -171,7 +171,7 @@ impl StackSource {
         Ok(())
     }
 
-    /// What layers replaced in lower layers. Empty before the layers are listed.
+    /// The entries of lower layers that layers replaced. Empty before the layers are listed.
     pub fn replaced(&self) -> Replaced {
         self.merged.as_ref().map_or_else(Replaced::default, |listed| listed.merged.replaced.clone())
     }

@@ -66,7 +66,7 @@ impl<J> Scheduler<J> {
             if taken.is_some() || changed() {
                 match (searcher, self.queues.first()) {
                     (true, _) => self.idle.end_search(|| self.queues.first()),
-                    // The thread that added the remaining job may have seen this worker as the searcher, and woken nobody.
+                    // The thread that added the remaining job may have seen this worker as the searcher, and woken no worker.
                     (false, Some(queue)) if taken.is_some() => self.idle.notify(queue),
                     (false, _) => {}
                 }

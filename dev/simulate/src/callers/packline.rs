@@ -10,7 +10,7 @@ use super::{Caller, Job, Step, Window};
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
-/// The pipeline's overhead for each item in flight, bytes: `ENTRY_BYTES` of `crates/engine/src/stage.rs`. The size of a
+/// The pipeline's overhead for each item in flight, bytes: `ENTRY_BYTES` of `crates/engine/src/caller/stage.rs`. The size of a
 /// container's own types is not known and not included.
 const ENTRY_BYTES: f64 = 128.0;
 

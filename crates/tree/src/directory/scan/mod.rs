@@ -33,7 +33,7 @@ struct Examined {
     directory: Arc<OwnedFd>,
     /// The start of its name in its path.
     name_start: usize,
-    /// Its attributes, or the attributes of its target if `followed`.
+    /// The attributes of the entry, or of its target if `followed`.
     stat: Stat,
     followed: bool,
 }

@@ -8,7 +8,7 @@ use super::verdict::verdict;
 use super::{Report, Storage};
 
 /// Returns the report as one indented JSON object. The keys are always in this order, and a missing figure is `null`. Times are in seconds,
-/// sizes in bytes, speeds in bytes a second, ratios shares of 1.
+/// sizes in bytes, speeds in bytes per second, ratios shares of 1.
 ///
 /// - `format` (`"packline-bench"`), `version` (1), `command`, `date`, `machine`, `input` (`name`, `bytes`), `programs` (each
 ///   `name`, `version`), `warmups`, `incomplete` (why it ended early, or `null`), `failures` (wrong answers), `notes`, `verdict`

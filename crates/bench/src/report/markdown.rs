@@ -19,7 +19,7 @@ pub fn markdown(report: &Report) -> String {
     section(
         &mut out,
         "Codecs in memory",
-        "Megabytes (10^6) a second on one core.",
+        "Megabytes (10^6) per second on one core.",
         tables::codecs(&report.codecs, false),
     );
     list(&mut out, "Notes", &report.notes);

@@ -105,7 +105,7 @@ pub(super) fn storage(report: &Report) -> Option<String> {
     let speed = |bytes: f64| if bytes.is_finite() { number::megabytes(bytes) } else { "?".into() };
     let cached = if storage.direct { "" } else { " (the page cache may have helped)" };
     Some(format!(
-        "{} reads {} MB/s{cached} and writes {} MB/s, found with {} MB.",
+        "{} reads {} MB/s{cached} and writes {} MB/s, measured with {} MB.",
         storage.place,
         speed(storage.read),
         speed(storage.write),
@@ -119,7 +119,7 @@ fn counted(report: &Report) -> Option<String> {
     let least = counts().min()?;
     let most = counts().max()?;
     let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
-    Some(format!("{count} counted, {} before them to warm up", report.warmups))
+    Some(format!("{count} counted, {} for warm-up", report.warmups))
 }
 
 /// Returns the known facts about the runs, as names and values.

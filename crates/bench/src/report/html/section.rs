@@ -87,7 +87,7 @@ impl<'g> Series<'g> {
         match (jobs.iter().min(), jobs.iter().max()) {
             (Some(1), Some(1)) => "with 1 job".into(),
             (Some(least), Some(most)) if least == most => format!("with {most} jobs"),
-            _ => "with the most jobs each was run with".into(),
+            _ => "with its highest number of jobs".into(),
         }
     }
 
@@ -95,10 +95,10 @@ impl<'g> Series<'g> {
     pub(super) fn pareto(&self) -> String {
         let dots: Vec<Dot> = self.at_most_jobs().into_iter().filter_map(|one| self.dot(one)).collect();
         let label = "Image size against throughput".into();
-        let words = Words { label, x: "MB of content a second", y: "image, % of content" };
+        let words = Words { label, x: "MB of content per second", y: "image, % of content" };
         let reading = format!(
-            "Each configuration {}, by median wall time. Right is faster, down is smaller. No configuration beats those on the stepped line \
-             in both; those above and to the left of it are beaten. The size axis need not start at zero.",
+            "Each configuration {}, by median wall time. Right is faster, down is smaller. No configuration beats the \
+             configurations on the stepped line in both. The size axis does not always start at zero.",
             self.jobs_words()
         );
         pareto("Size against speed", &legend(&self.key(), false), &dots, &words, &reading)
@@ -173,7 +173,7 @@ impl<'g> Series<'g> {
         };
         let has_points = |codec: &&&str| lines.iter().any(|(of, line)| of == *codec && !line.points.is_empty());
         let drawn: Vec<(String, String)> = self.names.codecs.iter().filter(has_points).map(panel).collect();
-        let scales = if own { "Each codec has a scale of its own." } else { "All codecs have the same scale." };
+        let scales = if own { "Each codec has its own scale." } else { "All codecs have the same scale." };
         panels(title, &legend(&self.key(), true), &drawn, &format!("{reading} {scales}"))
     }
 
@@ -202,8 +202,8 @@ fn legend(entries: &[(Look, String)], lines: bool) -> String {
 }
 
 const WALL: &str =
-    "Median wall time of the runs; lower is better. Thin upright lines reach from the fastest run to the slowest.";
-const SPEEDUP: &str = "How many times as fast as the same case with the fewest jobs; higher is better. The dotted line is ideal: \
-                       twice the jobs, half the time.";
-const EFFICIENCY: &str = "The speed-up for each job, as a share of the ideal; a level line at 100 % means that every job added \
-                          does its full part.";
+    "Median wall time of the runs; lower is better. Thin vertical lines show the fastest and the slowest run.";
+const SPEEDUP: &str = "Speed relative to the same case with the fewest jobs; higher is better. The dotted line is ideal: twice the \
+                       jobs, half the time.";
+const EFFICIENCY: &str = "The speed-up divided by the number of jobs, as a share of the ideal. At 100 %, every additional job \
+                          contributes fully.";

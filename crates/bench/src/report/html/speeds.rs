@@ -27,11 +27,12 @@ fn speed_bars(title: &str, codecs: &[&CodecSpeed]) -> String {
     let chart = |title: &str, speed: &dyn Fn(&CodecSpeed) -> Option<Spread>| {
         let bar = |codec: &&CodecSpeed| speed(codec).map(|speed| bar(&codec.codec, speed));
         let drawn: Vec<Bar> = codecs.iter().filter_map(bar).collect();
-        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "MB a second", None, title)))
+        (!drawn.is_empty()).then(|| (title.to_string(), bars(&drawn, "MB per second", None, title)))
     };
     let drawn = [chart("Compress", &CodecSpeed::compress_speed), chart("Decompress", &CodecSpeed::decompress_speed)];
-    let reading = "Megabytes (10^6) of content a second of one processor, the median of the runs; longer is better. Whiskers reach \
-                   from the slowest run to the fastest. Where speeds differ more than thirtyfold the scale is one of powers, and squares mark the speeds.";
+    let reading = "Megabytes (10^6) of content per second on one processor, median of the runs; longer is better. Whiskers show \
+                   the slowest and the fastest run. If speeds differ by more than a factor of 30, the scale is logarithmic \
+                   and squares mark the speeds.";
     panels(title, "", &drawn.into_iter().flatten().collect::<Vec<_>>(), reading)
 }
 
@@ -48,7 +49,7 @@ fn size_against_speed(title: &str, codecs: &[&CodecSpeed]) -> String {
         Some(Dot { look: Look::NEUTRAL, label: codec.codec.clone(), title, speed, size })
     };
     let dots: Vec<Dot> = codecs.iter().filter_map(dot).filter(|dot| dot.size > 0.0).collect();
-    let reading = "Right compresses faster, down gets smaller. No codec beats those on the stepped line in both.";
-    let words = Words { label: title.into(), x: "MB compressed a second, one core", y: "stored, % of content" };
+    let reading = "Right is faster, down is smaller. No codec beats the codecs on the stepped line in both.";
+    let words = Words { label: title.into(), x: "MB compressed per second, one core", y: "stored, % of content" };
     pareto(title, "", &dots, &words, reading)
 }

@@ -16,7 +16,7 @@ pub enum Error {
     Output {
         /// The output as the user named it.
         path: PathBuf,
-        /// What was tried, as a phrase: `cannot create`.
+        /// The failed action, as a phrase: `cannot create`.
         action: &'static str,
         /// The error of the operating system.
         #[source]
@@ -27,9 +27,9 @@ pub enum Error {
     Target {
         /// The file as the user named it.
         path: PathBuf,
-        /// What the file is.
+        /// The file's type or problem.
         what: String,
-        /// What can be written or read instead.
+        /// Files that can be written or read instead.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.
@@ -40,7 +40,7 @@ pub enum Error {
     Source {
         /// The source as the user named it.
         path: PathBuf,
-        /// What was tried.
+        /// The failed action.
         action: &'static str,
         /// The error of the operating system.
         #[source]
@@ -75,7 +75,7 @@ pub enum Error {
     Request {
         /// The wrong part of the request, and the problem.
         what: String,
-        /// What can be asked for instead.
+        /// Requests that are possible instead.
         expected: String,
     },
 }

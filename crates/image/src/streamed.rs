@@ -18,7 +18,7 @@ const PADDING: u64 = 4096;
 /// file is unchanged.
 ///
 /// # Errors
-/// [`Error::Source`] if the file cannot be opened, [`Error::Target`] if it is no such image, [`Error::Read`] if the superblock is invalid,
+/// [`Error::Source`] if the file cannot be opened, [`Error::Target`] if it is not such an image, [`Error::Read`] if the superblock is invalid,
 /// [`Error::Output`] if the file cannot be written.
 pub fn restore_superblock(path: &Path) -> Result<bool, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };

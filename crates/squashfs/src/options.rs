@@ -14,7 +14,7 @@ pub enum DirectoryLinks {
     Children,
 }
 
-/// Where the parts of an image are.
+/// The positions of the parts of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
     /// One part after another: the smallest image.

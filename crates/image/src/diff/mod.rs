@@ -33,9 +33,9 @@ pub const DIFF_METADATA: usize = 4 << 20;
 /// One of the two trees.
 #[derive(Debug, Clone)]
 pub enum DiffPlace {
-    /// In an image.
+    /// A tree in an image.
     Image(OpenedImage),
-    /// In a directory of the file system.
+    /// A directory of the file system.
     Directory(PathBuf),
 }
 
@@ -81,7 +81,7 @@ impl Compared {
 pub enum DiffOrder {
     /// The order of the names.
     Names,
-    /// In each directory first the names that only one side has, then the common names, as sqfsdiff does.
+    /// First the names of a directory that only one side has, then the common names, as sqfsdiff does.
     MissingFirst,
 }
 

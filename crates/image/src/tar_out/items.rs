@@ -182,7 +182,7 @@ enum ScopeMatch {
     Beside,
     /// Above a directory, or the directory itself.
     Leads,
-    /// In a directory whose name and slash are this many bytes of the path.
+    /// Below a directory; its name and a slash are this many bytes of the path.
     Within(usize),
 }
 

@@ -55,7 +55,7 @@ pub enum TarRoot {
     Becomes(Bytes),
 }
 
-/// Where a tar goes.
+/// The destination of a tar.
 pub enum Output {
     /// A stream: standard output, a pipe. Its name is for messages.
     Stream(PathBuf, Box<dyn Write>),
@@ -85,7 +85,7 @@ impl Output {
 pub struct TarOutRequest {
     /// The image.
     pub image: OpenedImage,
-    /// Where the tar goes.
+    /// The destination.
     pub target: Output,
     /// Compression; `None` for none.
     pub compression: Option<StreamSpec>,

@@ -11,15 +11,15 @@ pub enum BaseError {
     /// No block of the image fits into the new one.
     #[error("{what} (expected {expected})")]
     Fit {
-        /// What the image has.
+        /// The property of the image.
         what: String,
-        /// What the new image has.
+        /// The property of the new image.
         expected: String,
     },
     /// Another encoder may have written the blocks. They fit, and can be reused on request.
     #[error("{what} (expected {expected})")]
     Foreign {
-        /// What the image has.
+        /// The property of the image.
         what: String,
         /// How to show the encoder.
         expected: String,

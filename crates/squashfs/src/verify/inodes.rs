@@ -38,7 +38,7 @@ impl Record {
     }
 }
 
-/// What inodes refer to.
+/// Fragment blocks, ids and attribute sets that inodes refer to.
 #[derive(Debug)]
 pub(super) struct Uses {
     pub(super) fragments: Vec<bool>,

@@ -43,9 +43,9 @@ pub(crate) struct StreamId(usize);
 /// Destination of the finished blocks of a stream.
 #[derive(Debug)]
 pub(crate) enum Destination {
-    /// In the sink, the first block at this offset.
+    /// The sink, with the first block at this offset.
     Sink(u64),
-    /// In memory until the stream is closed.
+    /// Memory, until the stream is closed.
     Held(Vec<u8>),
 }
 

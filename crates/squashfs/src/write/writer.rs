@@ -38,7 +38,7 @@ pub struct Start {
     pub memory: usize,
     /// Whether everything is read back and compared before the image is complete. Changes no byte. The sink must support reading.
     pub verify: bool,
-    /// Where blocks are looked up before they are compressed.
+    /// Looks blocks up before they are compressed.
     pub lookup: Lookup,
 }
 

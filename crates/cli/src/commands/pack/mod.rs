@@ -108,6 +108,68 @@ struct OutputOptions {
     format: Option<Container>,
 }
 
+/// The text after the options in the help, before the language of patterns.
+const DETAILS: &str = "\
+SOURCE is a directory, a tar file (plain or compressed), an image, a container image (oci:DIR[:TAG], \
+oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file, which is packed under its own name. - \
+reads a tar or an image from standard input. IMAGE is a file (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img, \
+or a name without an ending), a block device, a pipe, - for standard output, or a .lrz file.\n\
+One directory becomes the root. Several directories and files are put side by side, each under the last name of \
+its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
+and patterns match paths in the image. Among several sources a symbolic link is stored as a link, unless \
+--dereference is given; a single source is followed. A file with names in several sources is stored once, with \
+hard links.\n\
+--overlay merges the sources into one root. Each source is a layer over the earlier ones, as with umoci and \
+podman: a directory over a directory merges and has the attributes of the last, and anything else replaces. A \
+file is put into the root. Sources are merged without --overlay too if a tar, an image, a container image or \
+standard input is given with at most one directory or file; with more of them, packline requires --overlay. The \
+summary reports how many entries were replaced. The image has the same bytes as an image of the merged \
+directory.\n\
+In layers, options for directories apply to each directory, and options for tars to each tar and container \
+layer. --exclude leaves entries out of each source, --remove out of the result. Whiteouts are the files .wh.NAME \
+and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
+TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
+from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. Digests of layers \
+are checked before the image is begun.\n\
+--files-from packs each named entry with everything below it and the directories that lead to it. The order of \
+the names makes no difference, and --exclude leaves out named entries too. A path with '..', a path through a \
+symbolic link and a name that does not exist are errors. Empty lines are ignored; '#' does not begin a comment.\n\
+--smallest uses the codec parameters that compress best. With xz it tries the x86 filter too, and the filters \
+that --codec names.\n\
+--layout=stable keeps most bytes of an image where the source changes little. This helps casync, desync and \
+zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
+--order=input stores contents in the order of the source, path by path, and similar next to contents that have \
+much in common, which makes the image smaller. FILE has one path of the source per line; those contents come \
+first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and lines that begin with \
+'#' are ignored, and what --manifest adds comes last.\n\
+With any order except input, all entries are listed before contents are read, and a tar that is compressed or \
+comes through a pipe is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. For similar, files \
+smaller than a block are read twice. A change of one file may move others in such an image, so that --base and a \
+stable layout save less.\n\
+--lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \
+root), and a time that is not a number.\n\
+packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
+there.\n\
+If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
+the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
+with zeros. In layers and with --order a file always keeps the size that it had when it was listed. Files in \
+/proc and /sys, whose sizes are not true, are stored up to their end.\n\
+--continue cannot leave out a file larger than 128K that fails while it is read, because parts of it are already \
+in the image: the run ends. A smaller file is left out, and so are hard links to it.\n\
+An mtree manifest begins with #mtree, or with an entry that has keywords of mtree(5). The content of a file \
+comes from contents=PATH, or from the file at the entry's own path, relative to the working directory, as with \
+bsdtar. Attributes that FILE does not give come from that file. A size must be that of the content; digests are \
+not compared.\n\
+Owners are changed by --rootless-owners first, then by --owner-map, in which a number may have only one rule; \
+--uid, --gid and --all-root override both. --xattrs-include and --xattrs-exclude match complete names, and '*' \
+matches any characters. --file-contexts sets labels after that; directories that a tar only implies get no \
+label.\n\
+A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
+Sizes may end in K, M, G or T. The image appears under its name when it is complete; a block device is written \
+in place.\n\
+An image for standard output (-) or a pipe is first written to an unnamed temporary file in TMPDIR or /var/tmp. \
+All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is compressed.";
+
 impl Command for Pack {
     const NAME: &'static str = "pack";
     const ALIASES: &'static [&'static str] = &["create"];
@@ -124,69 +186,7 @@ impl Command for Pack {
     ];
 
     fn details() -> String {
-        format!(
-            "SOURCE is a directory, a tar file (plain or compressed), an image, a container image (oci:DIR[:TAG], \
-             oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file, which is packed under its own name. - \
-             reads a tar or an image from standard input. IMAGE is a file (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img, \
-             or a name without an ending), a block device, a pipe, - for standard output, or a .lrz file.\n\
-             One directory becomes the root. Several directories and files are put side by side, each under the last name of \
-             its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
-             and patterns match paths in the image. Among several sources a symbolic link is stored as a link, unless \
-             --dereference is given; a single source is followed. A file with names in several sources is stored once, with \
-             hard links.\n\
-             --overlay merges the sources into one root. Each source is a layer over the earlier ones, as with umoci and \
-             podman: a directory over a directory merges and has the attributes of the last, and anything else replaces. A \
-             file is put into the root. Sources are merged without --overlay too if a tar, an image, a container image or \
-             standard input is given with at most one directory or file; with more of them, packline requires --overlay. The \
-             summary reports how many entries were replaced. The image has the same bytes as an image of the merged \
-             directory.\n\
-             In layers, options for directories apply to each directory, and options for tars to each tar and container \
-             layer. --exclude leaves entries out of each source, --remove out of the result. Whiteouts are the files .wh.NAME \
-             and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
-             TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
-             from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. Digests of layers \
-             are checked before the image is begun.\n\
-             --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
-             the names makes no difference, and --exclude leaves out named entries too. A path with '..', a path through a \
-             symbolic link and a name that does not exist are errors. Empty lines are ignored; '#' does not begin a comment.\n\
-             --smallest uses the codec parameters that compress best. With xz it tries the x86 filter too, and the filters \
-             that --codec names.\n\
-             --layout=stable keeps most bytes of an image where the source changes little. This helps casync, desync and \
-             zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
-             --order=input stores contents in the order of the source, path by path, and similar next to contents that have \
-             much in common, which makes the image smaller. FILE has one path of the source per line; those contents come \
-             first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and lines that begin with \
-             '#' are ignored, and what --manifest adds comes last.\n\
-             With any order except input, all entries are listed before contents are read, and a tar that is compressed or \
-             comes through a pipe is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. For similar, files \
-             smaller than a block are read twice. A change of one file may move others in such an image, so that --base and a \
-             stable layout save less.\n\
-             --lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \
-             root), and a time that is not a number.\n\
-             packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
-             there.\n\
-             If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
-             the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
-             with zeros. In layers and with --order a file always keeps the size that it had when it was listed. Files in \
-             /proc and /sys, whose sizes are not true, are stored up to their end.\n\
-             --continue cannot leave out a file larger than 128K that fails while it is read, because parts of it are already \
-             in the image: the run ends. A smaller file is left out, and so are hard links to it.\n\
-             An mtree manifest begins with #mtree, or with an entry that has keywords of mtree(5). The content of a file \
-             comes from contents=PATH, or from the file at the entry's own path, relative to the working directory, as with \
-             bsdtar. Attributes that FILE does not give come from that file. A size must be that of the content; digests are \
-             not compared.\n\
-             Owners are changed by --rootless-owners first, then by --owner-map, in which a number may have only one rule; \
-             --uid, --gid and --all-root override both. --xattrs-include and --xattrs-exclude match complete names, and '*' \
-             matches any characters. --file-contexts sets labels after that; directories that a tar only implies get no \
-             label.\n\
-             A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
-             Sizes may end in K, M, G or T. The image appears under its name when it is complete; a block device is written \
-             in place.\n\
-             An image for standard output (-) or a pipe is first written to an unnamed temporary file in TMPDIR or /var/tmp. \
-             All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is compressed.\n\
-             {}",
-            patterns::LANGUAGE
-        )
+        format!("{DETAILS}\n{}", patterns::LANGUAGE)
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {

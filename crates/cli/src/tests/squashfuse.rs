@@ -23,7 +23,7 @@ fn accepts_or_rejects_words_by_name() {
             let ran = run(&[name, "-f", "-o", &typed, &image, &on]);
             match word.help.starts_with("Not supported") {
                 true => assert!(ran.status == 254 && ran.err.contains("not supported yet ("), "{typed}: {ran:?}"),
-                // The named pipe waits for its reader, or is none.
+                // The named pipe waits for its reader, or does not exist.
                 false if word.name == "notify_pipe" => assert!(ran.status == 255 && ran.err.contains("notify_pipe: ")),
                 false => assert!(ran.status == 255 && ran.err.contains("cannot open"), "{typed}: {ran:?}"),
             }

@@ -203,7 +203,7 @@ fn reports_damage_and_keeps_intact_records_on_request() {
         let streamed = from_pipe(&sandbox, name, "");
         assert!(streamed.status == 1 && content.starts_with(&streamed.stdout), "{name}: {}", streamed.stderr);
     }
-    // A part that is whole can be read from a file with damage elsewhere.
+    // An intact part can be read from a file with damage elsewhere.
     let words = ["cat", "--range", "500000..500100", "flipped", "--identity", "key"];
     assert!(sandbox.good(&words).stdout == content[500_000..500_100]);
 }

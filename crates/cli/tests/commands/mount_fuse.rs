@@ -81,7 +81,7 @@ impl MountPoint {
         mounts.lines().any(|line| line.split(' ').nth(4).is_some_and(|point| Path::new(point) == on))
     }
 
-    /// The process behind the mount.
+    /// The process that serves the mount.
     fn process(&self) -> Option<u32> {
         let image = self.image();
         let ours = |pid: &u32| {

@@ -195,7 +195,7 @@ fn exit_statuses_are_those_of_squashfuse() {
                 }
             }
         }
-        // A file is no mount point for ours.
+        // The drop-in does not mount on a file.
         let ran = Ran::of(&mut point.ours(name, &["image", "image"]));
         assert!(
             ran.status == if name == "squashfuse" { 4 } else { 1 } && ran.stderr.contains("not a directory"),

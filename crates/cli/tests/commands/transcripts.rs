@@ -1,9 +1,9 @@
 //! First contact, word for word: shell commands and all that they print, in files below `tests/transcripts`.
 //!
-//! A line `$ COMMAND` is run by `sh`, in a directory that the commands before it in the file have shared, with `packline` and its drop-ins in
-//! `PATH`. Below it stands its output, standard error included, and `[STATUS]` if it is not 0. `[..]` in a line of output stands for any
-//! text; the times at the ends of summaries are replaced by it. Lines that begin with `#`, and empty lines before a command, are for readers. With `UPDATE_TRANSCRIPTS=1` the files are
-//! written anew, but for lines of output that still match.
+//! `sh` runs a line `$ COMMAND`, in a directory that all commands of the file share, with `packline` and its drop-ins in `PATH`. The output
+//! follows, including standard error, and `[STATUS]` if it is not 0. `[..]` in a line of output stands for any text, and replaces the times at
+//! the ends of summaries. Lines that begin with `#`, and empty lines before a command, are for readers. `UPDATE_TRANSCRIPTS=1` rewrites the
+//! files, except for lines of output that still match.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ struct Step {
     expected: Vec<String>,
 }
 
-/// Where the commands of one file run: `work` beside `bin`, which has packline and its drop-ins.
+/// The place where the commands of one file run: `work`, next to `bin` with packline and its drop-ins.
 struct Shell(Sandbox);
 
 impl Shell {

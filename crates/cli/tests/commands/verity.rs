@@ -257,7 +257,7 @@ fn systemd_finds_the_files() {
     let sandbox = tree();
     sandbox.write("tree/usr/lib/os-release", "ID=test\n");
     sandbox.good(&["pack", "-q", "tree", "i.raw", "--verity"]);
-    // It prints 'external' for a root hash and a tree that it found beside the image.
+    // systemd-dissect prints 'external' for a root hash and a tree that it found next to the image.
     let shown = sandbox.peer("systemd-dissect", &["--no-pager", "i.raw"]).text();
     assert!(shown.contains("external"), "{shown}");
     fs::rename(sandbox.at("i.verity"), sandbox.at("j.verity")).unwrap();

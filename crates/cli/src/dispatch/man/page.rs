@@ -11,7 +11,7 @@ use crate::ui::exit_status;
 use crate::ui::wrap::wrap;
 
 /// The date of the last change of the pages.
-const DATE: &str = "2026-11-23";
+const DATE: &str = "2026-11-26";
 /// The width of lines in the source: below 80 bytes with the escapes that roff adds.
 const COLUMNS: usize = 66;
 /// Groups of commands whose pages refer to one another.

@@ -38,7 +38,7 @@ fn is_many(path: &[u8]) -> bool {
     path.starts_with(b"wide/") && path.len() > b"wide/entry-with-a-rather-long-name-12".len()
 }
 
-/// Files that lines name, beside the tree.
+/// Files outside the tree that lines name.
 pub fn files(sandbox: &Sandbox) {
     for (name, text) in [
         ("excludes", "*.snap\nch/git\n... *.c\n"),

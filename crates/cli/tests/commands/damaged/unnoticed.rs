@@ -7,7 +7,7 @@ use crate::sandbox;
 /// Returns an image `i.sqfs` with a changed byte of `tree/noise`, which is stored uncompressed.
 fn damaged() -> Sandbox {
     let sandbox = sandbox();
-    // With whole blocks of its own, so that the other file can be read without them.
+    // The file has only blocks of its own, so that the other file can be read without them.
     let noise = Random::new(1).noise(300_000);
     sandbox.write("tree/noise", &noise);
     sandbox.write("tree/text", "text ".repeat(1000));

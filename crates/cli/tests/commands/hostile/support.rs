@@ -26,9 +26,9 @@ const HANGS: Duration = Duration::from_secs(90);
 /// Most memory that the kernel gives a command, bytes, besides the stacks of its threads. The peak of resident memory that it reports for a
 /// child that has ended (`ru_maxrss`) is not below that of the process that started it, which runs other tests too.
 const MEMORY: u64 = 256 << 20;
-/// A thread's stack, which is mapped as a whole, bytes.
+/// The size of a thread's stack in bytes; all of it is mapped.
 const STACK: u64 = 2 << 20;
-/// Most threads of a command beside its workers.
+/// The most threads of a command in addition to its workers.
 const THREADS: u64 = 16;
 /// Bytes of standard output that are read; then it is closed.
 const OUTPUT: u64 = 32 << 20;
@@ -209,7 +209,7 @@ impl Ended {
     }
 }
 
-/// Faults of a whole test, counted and shown together.
+/// The faults of a test, counted and shown together.
 #[derive(Default)]
 pub struct Wrong(Vec<String>);
 

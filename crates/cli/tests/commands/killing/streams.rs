@@ -30,7 +30,7 @@ const PLN: Way = Way {
     decompress: &["decompress", "-f", "-q", "-o"],
 };
 
-/// A file, and what a run that was not killed made of it.
+/// A file, and the output of a run that was not killed.
 struct Files {
     way: Way,
     sandbox: Sandbox,
@@ -60,7 +60,7 @@ impl Files {
         self.packline(self.way.decompress, output, self.way.packed_name)
     }
 
-    /// Kills a command that makes `out`, which must be what it was before or all of `whole`.
+    /// Kills a command that writes `out`, which must be unchanged or have all of `whole`.
     fn is_killed(&self, seed: u64, command: impl Fn() -> Command, whole: &[u8]) {
         let output = self.sandbox.at("out");
         let time = run(&mut command());

@@ -220,7 +220,7 @@ fn warns_of_times_that_images_cannot_have() {
     assert_eq!(sandbox.good(&["pack", "-qf", "m", "o.sqfs", "--mtime", "7"]).stderr, "");
 }
 
-/// A log that is written to, and a file that is cut off and written anew, while each program packs them.
+/// A log that grows, and a file that is truncated and rewritten, while each program packs them.
 #[test]
 fn packs_files_that_change_while_they_are_read() {
     let sandbox = sandbox();

@@ -40,7 +40,7 @@ fn warnings(ran: &Ran) -> Vec<&str> {
     ran.stderr.lines().filter(|line| line.contains("warning: ")).collect()
 }
 
-/// On a machine where much else runs, answers may take longer than compressing.
+/// Returns whether answers took longer than compressing, which happens on a busy machine.
 fn too_slow(ran: &Ran) -> bool {
     ran.stderr.contains("compressing is faster than its answers")
 }

@@ -157,7 +157,7 @@ fn an_image_that_is_damaged_is_refused_or_not_used() {
     let whole = sandbox.read("old.sqfs");
     let mut random = Random::new(41);
     let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
-    // The start of the inode table, and the record behind the last one.
+    // The start of the inode table, and the record after the last table.
     let data_end = number(64);
     let record = number(40);
     assert!(whole[record..].starts_with(b"packline"));

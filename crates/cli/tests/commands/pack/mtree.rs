@@ -1,4 +1,4 @@
-//! `packline pack --manifest` of mtree(5), beside bsdtar, which writes and reads it too.
+//! Compares `packline pack --manifest` of mtree(5) with bsdtar, which writes and reads mtree too.
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, generate, tools};

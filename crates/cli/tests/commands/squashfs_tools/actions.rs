@@ -1,4 +1,4 @@
-//! Actions of `mksquashfs` beside those of squashfs-tools: the same actions give the same tree and the same logs.
+//! Compares actions of `mksquashfs` with those of squashfs-tools: the same actions give the same tree and the same logs.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;

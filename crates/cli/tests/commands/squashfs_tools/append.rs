@@ -1,4 +1,4 @@
-//! Appending by `mksquashfs`, beside that of squashfs-tools: the same sequences must give the same tree, contents and superblock.
+//! Compares appending by `mksquashfs` with that of squashfs-tools: the same sequences must give the same tree, contents and superblock.
 
 use std::fs;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn blocks_of_the_image_stay_as_they_are() {
     let first = sandbox.read("x.sqfs")[96..60_000].to_vec();
     sandbox.good(&["mksquashfs", "more", "x.sqfs", "-quiet", "-no-progress"]);
     let image = sandbox.read("x.sqfs");
-    // The first blocks, behind options of the compressor.
+    // The first blocks, after the options of the compressor.
     assert!(
         image.windows(first.len() - 100).any(|part| part == &first[100..]),
         "the first blocks were compressed anew"

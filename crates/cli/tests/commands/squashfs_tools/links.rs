@@ -6,7 +6,8 @@ use std::os::unix::fs::symlink;
 
 use packline_testkit::{Ran, Sandbox, tools};
 
-/// Links to a file, to directories of the tree and beside it, to nothing, to themselves, and back to a directory that they are in.
+/// Links to a file, to directories inside and outside the tree, to nothing, to themselves, and back to a directory that contains the
+/// link.
 fn with_links() -> Sandbox {
     let sandbox = crate::sandbox();
     for (name, text) in [("source/dir/one", "1"), ("beside/file", "22"), ("beside/sub/x", "333")] {

@@ -1,4 +1,4 @@
-//! Definitions of `mksquashfs` and `unsquashfs`, and `sqfstar`, beside those of squashfs-tools.
+//! Compares definitions of `mksquashfs` and `unsquashfs`, and `sqfstar`, with those of squashfs-tools.
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Ran, Sandbox, tools};

@@ -1,4 +1,5 @@
-//! Sources of `mksquashfs` and their order, beside those of squashfs-tools: paths from standard input, whole paths, sort files, tars in a row.
+//! Compares sources of `mksquashfs` and their order with those of squashfs-tools: paths from standard input, complete paths, sort files,
+//! tars in a row.
 
 use std::collections::BTreeSet;
 use std::fs;

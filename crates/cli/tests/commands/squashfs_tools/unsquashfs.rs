@@ -1,4 +1,4 @@
-//! `unsquashfs` and `sqfscat` beside those of squashfs-tools, where its releases 4.5.1 and 4.7.5 agree.
+//! Compares `unsquashfs` and `sqfscat` with those of squashfs-tools, where its releases 4.5.1 and 4.7.5 agree.
 
 use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{Except, assert_same};

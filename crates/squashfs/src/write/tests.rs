@@ -12,7 +12,8 @@ use proptest::prelude::*;
 use crate::read::{Image, Opening, Origin};
 use crate::test_image;
 use crate::{
-    Align, BlockSize, DataLayout, Error, FileHints, Fragments, Options, STORED_BLOCK, Sink, Start, Writer, data_start,
+    Align, BlockSize, DataLayout, Error, FileHints, Fragments, Options, Override, STORED_BLOCK, Sink, Start, Writer,
+    data_start,
 };
 
 const BLOCK: usize = 4096;
@@ -162,13 +163,21 @@ fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
         Just(vec![0; 100]),
     ];
     let hints = (0u8..40).prop_map(|bits| FileHints {
-        fragments: [(1, false), (6, true), (7, false)]
-            .into_iter()
-            .find(|(value, _)| *value == bits)
-            .map(|(_, on)| on)
-            .into(),
-        large_tails: (8..10).contains(&bits).then_some(bits == 8).into(),
-        compress: [(2, false), (10, true)].into_iter().find(|(value, _)| *value == bits).map(|(_, on)| on).into(),
+        fragments: match bits {
+            6 => Override::On,
+            1 | 7 => Override::Off,
+            _ => Override::None,
+        },
+        large_tails: match bits {
+            8 => Override::On,
+            9 => Override::Off,
+            _ => Override::None,
+        },
+        compress: match bits {
+            10 => Override::On,
+            2 => Override::Off,
+            _ => Override::None,
+        },
         no_deduplicate: bits == 3,
         no_sparse: bits == 4,
         align: match bits {

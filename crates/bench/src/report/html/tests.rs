@@ -124,7 +124,7 @@ fn draws_the_charts_that_the_report_has_figures_for() {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
     for title in
-        ["packline compared with mksquashfs", "packline beside tar2sqfs", "Speed on one core, blocks of 128 KiB"]
+        ["packline compared with mksquashfs", "packline compared with tar2sqfs", "Speed on one core, blocks of 128 KiB"]
     {
         assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
     }
@@ -194,7 +194,7 @@ fn each_program_has_its_own_colour() {
     assert_eq!((colours(sections[0]), colours(sections[1])), (vec!["c0", "c1", "c2"], vec!["c1", "c2"]));
     for part in page
         .split("<figure>")
-        .filter(|part| part.starts_with("<h3>packline beside") || part.contains("<h3>Speed on one core"))
+        .filter(|part| part.starts_with("<h3>packline compared with") || part.contains("<h3>Speed on one core"))
     {
         assert_eq!(colours(part), Vec::<&str>::new(), "{part}");
     }

@@ -83,7 +83,7 @@ pub mod requests {
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{
-        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_behind, recovery_info, repair,
+        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_at_end, recovery_info, repair,
         sidecar_of,
     };
     #[cfg(feature = "verity")]

@@ -78,8 +78,8 @@ impl PackLimits {
 
     /// Bytes of content in flight without a limit: each worker can have two slabs of blocks waiting and two done.
     fn window(&self, workers: usize) -> u64 {
-        let default = (8 * workers as u64 * u64::from(self.block_size)).max(WINDOW_LEAST);
-        let default = default.max(2 * min_window(self.block_size) as u64);
+        let slabs = 8 * workers as u64 * u64::from(self.block_size);
+        let default = slabs.max(WINDOW_LEAST).max(2 * min_window(self.block_size) as u64);
         self.window.map_or(default, |window| window.min(default))
     }
 }

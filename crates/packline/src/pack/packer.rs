@@ -110,8 +110,8 @@ impl<'o> Packer<'o> {
         let output = output.into();
         let mut silent = Unobserved;
         let container = self.container.map_or_else(|| Container::for_tree_at(&output), Ok)?;
-        let block_size = self.block_size.map(|bytes| BlockSize::new(bytes.into())).transpose();
-        let block_size = block_size.map_err(|cause| Error::Image { path: output.clone(), cause: Box::new(cause) })?;
+        let checked = self.block_size.map(|bytes| BlockSize::new(bytes.into())).transpose();
+        let block_size = checked.map_err(|cause| Error::Image { path: output.clone(), cause: Box::new(cause) })?;
         let mut options = PackContainer::parse(container, self.codec.as_deref(), block_size)?;
         let (source, exclude) = with_excludes(self.source, self.exclude);
         match &mut options {

@@ -116,8 +116,9 @@ pub fn protect(request: ProtectRequest, observer: &mut dyn Observer) -> Result<P
     output.limit_access(&opened.attributes()?)?;
     let mut sink = output.sink()?;
     let input: Arc<dyn Input> = Arc::new(opened);
-    let made = packline_recovery::protect(&input, redundancy, PacketLocation::Sidecar, &mut sink, &resources, observer);
-    let made = made.map_err(|cause| names.error(cause))?;
+    let protected =
+        packline_recovery::protect(&input, redundancy, PacketLocation::Sidecar, &mut sink, &resources, observer);
+    let made = protected.map_err(|cause| names.error(cause))?;
     sink.flush().map_err(|cause| names.error(Fault::Output(cause)))?;
     output.finish(observer)?;
     Ok(made)
@@ -198,9 +199,9 @@ pub fn recovery_info(file: &OpenedFile, resources: &Resources) -> Result<Recover
 ///
 /// # Errors
 /// [`Error`] if the file cannot be read.
-pub fn recovery_behind(file: &OpenedFile) -> Result<Option<Summary>, Error> {
-    let stripped = packline_recovery::strip(Arc::new(file.clone()));
-    let stripped = stripped.map_err(|cause| refused(file.path(), "cannot read", cause))?;
+pub fn recovery_at_end(file: &OpenedFile) -> Result<Option<Summary>, Error> {
+    let stripped =
+        packline_recovery::strip(Arc::new(file.clone())).map_err(|cause| refused(file.path(), "cannot read", cause))?;
     Ok(stripped.recovery)
 }
 
@@ -294,13 +295,13 @@ impl<'n> Repair<'n> {
         let names = ErrorPaths { source, recovery: recovery.unwrap_or(source), output: source };
         let is_missing = input.is_none();
         let input = input.unwrap_or_else(|| Arc::new(Vec::new()));
-        let set = match recovery {
+        let read_set = match recovery {
             Some(recovery) => RecoverySet::sidecar(Arc::new(OpenedFile::open(recovery)?), resources),
             None => RecoverySet::appended(Arc::clone(&input), resources),
         };
-        let set = set.map_err(|cause| names.error(cause))?;
-        let examined = packline_recovery::examine(&input, &set, resources, observer);
-        let examined = examined.map_err(|cause| names.error(cause))?;
+        let set = read_set.map_err(|cause| names.error(cause))?;
+        let examination = packline_recovery::examine(&input, &set, resources, observer);
+        let examined = examination.map_err(|cause| names.error(cause))?;
         let changed_later = recovery.is_some_and(|recovery| is_later(source, recovery));
         Ok(Repair { names, input, set, examined, is_missing, changed_later })
     }

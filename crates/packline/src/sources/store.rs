@@ -76,10 +76,10 @@ pub(super) fn store(tars: Vec<UnreadTar>, share: StoreShare, resources: &Resourc
     let workers = if resources.workers == 0 { 0 } else { share.at_once };
     let task = Store { limits: share.limits, scratch: resources.scratch.clone(), cancel: resources.cancel.clone() };
     // Layers are stored before the pack begins, on workers of their own.
-    let mut resources = resources.clone();
-    resources.engine = Config::default();
-    let map = resources.map(task, MapPlan { workers, window: usize::MAX });
-    let mut map = map.map_err(|fault| Error::workers(Path::new("layers"), fault))?;
+    let mut own_resources = resources.clone();
+    own_resources.engine = Config::default();
+    let started = own_resources.map(task, MapPlan { workers, window: usize::MAX });
+    let mut map = started.map_err(|fault| Error::workers(Path::new("layers"), fault))?;
     let mut parts = Vec::with_capacity(tars.len());
     let mut keep = |part| {
         parts.push(part);

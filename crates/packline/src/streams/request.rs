@@ -83,8 +83,8 @@ impl<O> CompressRequest<O> {
         };
         #[cfg(not(feature = "recovery"))]
         let mut output = OutputStream::open(self.target, &self.temporaries)?;
-        let written = compress(opened.source(), &mut output, &self.options, &self.resources, observer);
-        let written = written.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
+        let compressed = compress(opened.source(), &mut output, &self.options, &self.resources, observer);
+        let written = compressed.map_err(|cause| fault(&opened.display_path, output.display_path(), cause))?;
         #[cfg(feature = "recovery")]
         if let Some(redundancy) = self.recovery {
             output.protect(redundancy, &self.resources, observer)?;

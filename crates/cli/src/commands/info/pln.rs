@@ -15,7 +15,7 @@ use crate::ui::size::{both, count, percent, show_bytes};
 
 pub fn run(input: Input, keys: &OpeningKeys, json: bool, io: &mut Io) -> Result<(), Failure> {
     let recovery = match &input {
-        Input::Opened(file) if file.is_regular() => packline::requests::recovery_behind(file)?,
+        Input::Opened(file) if file.is_regular() => packline::requests::recovery_at_end(file)?,
         _ => None,
     };
     let identities = keys.explicit_identities(io)?;

@@ -49,7 +49,7 @@ pub fn run(
     let outcome = outcome(verified.findings, printed);
     let Some(file) = file else { return outcome };
     // The end of the file, which points to recovery data, may be damaged.
-    let compared = match packline::requests::recovery_behind(&file)? {
+    let compared = match packline::requests::recovery_at_end(&file)? {
         Some(_) => recovery::run(verify, path, &file, None, options, io),
         None if verified.findings > 0 => {
             let compared = recovery::run(verify, path, &file, None, options, io);
@@ -62,7 +62,7 @@ pub fn run(
 
 /// Returns whether recovery data follows a file. Even an encrypted file can be compared with it.
 fn has_recovery(file: &OpenedFile) -> bool {
-    packline::requests::recovery_behind(file).is_ok_and(|found| found.is_some())
+    packline::requests::recovery_at_end(file).is_ok_and(|found| found.is_some())
 }
 
 fn object(fault: PlnFinding<'_>) -> Value {

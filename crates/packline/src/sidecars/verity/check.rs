@@ -59,15 +59,15 @@ fn locate_tree(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf
         let at = request.offset.unwrap_or(0);
         Ok((path.to_path_buf(), TreeLocation { input: Arc::new(OpenedFile::open(path)?), at }))
     };
-    let behind = |at| Ok((request.image.clone(), TreeLocation { input: image.clone(), at }));
+    let after_image = |at| Ok((request.image.clone(), TreeLocation { input: image.clone(), at }));
     if let Some(path) = &request.tree {
         return own(path);
     }
     if let Some(at) = request.offset {
-        return behind(at);
+        return after_image(at);
     }
     if let Some((at, _)) = find_appended(image.as_ref()).map_err(|cause| fault(&request.image, cause))? {
-        return behind(at);
+        return after_image(at);
     }
     let sidecar = beside(&request.image, ".verity");
     if sidecar.exists() {

@@ -126,8 +126,8 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
     let signed = sidecars::unreplaced_signature(&image, &options);
     let mut sidecars = Sidecars::open(&image, &options, force, &temporaries)?;
     let spool = scratch_file(&image, &resources)?;
-    let leaves = hash_leaves(&input, &options.salt, spool, &resources, observer);
-    let mut leaves = leaves.map_err(|cause| fault(&image, cause))?;
+    let hashed = hash_leaves(&input, &options.salt, spool, &resources, observer);
+    let mut leaves = hashed.map_err(|cause| fault(&image, cause))?;
     if input.changed().map_err(|cause| fault(&image, packline_verity::Error::Image(cause)))? {
         return Err(refused(&image, "changed while it was read", "an image that nothing writes to"));
     }

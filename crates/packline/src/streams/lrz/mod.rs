@@ -275,8 +275,8 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
     refuse_target(opened.about.as_ref(), &opened.display_path, &target)?;
     let mut output = OutputStream::open(target, &temporaries)?;
     let display_path = output.display_path().to_path_buf();
-    let read = opened.archive.decompress(&mut output, &options, &resources, observer);
-    let read = read.map_err(|cause| fault(&opened.display_path, &display_path, cause));
+    let decompressed = opened.archive.decompress(&mut output, &options, &resources, observer);
+    let read = decompressed.map_err(|cause| fault(&opened.display_path, &display_path, cause));
     let checked = read.and_then(|unpacked| {
         if request.tar && unpacked.plain == 0 {
             return Err(empty_input(&opened.display_path.escaped()).into());
@@ -323,8 +323,8 @@ fn pack_tar(
     let limits = tar_limits(resources.memory).0;
     let mut plain = decompress::open(whole, &limits).map_err(refused)?;
     let less = resources.with_less_memory(besides(resources.memory));
-    let written = pack_stream(name, &mut plain, output, options, &less, observer);
-    let written = written.map_err(|error| needing_more(error, resources, |memory| besides(Some(memory))))?;
+    let packed = pack_stream(name, &mut plain, output, options, &less, observer);
+    let written = packed.map_err(|error| needing_more(error, resources, |memory| besides(Some(memory))))?;
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
 }
 

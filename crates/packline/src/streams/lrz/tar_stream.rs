@@ -54,10 +54,10 @@ pub(super) fn pack(
     let name = tar.path.escaped();
     let cancel = resources.cancel.clone();
     thread::scope(|scope| {
-        let making = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, writer, &cancel));
-        let making = making.map_err(|cause| cannot_start(&name, &cause))?;
-        let written = pack_stream(&name, &mut reader, output, options, &less, observer);
-        let written = written.map_err(|error| needing_more(error, resources, |_| besides));
+        let spawned = Builder::new().name("tar".into()).spawn_scoped(scope, move || make(&tar, writer, &cancel));
+        let making = spawned.map_err(|cause| cannot_start(&name, &cause))?;
+        let packed = pack_stream(&name, &mut reader, output, options, &less, observer);
+        let written = packed.map_err(|error| needing_more(error, resources, |_| besides));
         drop(reader);
         let made = making.join().unwrap_or_else(|_| Err(internal()));
         match (made, written) {

@@ -78,8 +78,8 @@ fn run(
     let display_path = opened.display_path.clone();
     thread::scope(|scope| {
         let work = move || extract(reader, display_path, limits, extraction);
-        let extracting = Builder::new().name("extract".into()).spawn_scoped(scope, work);
-        let extracting = extracting.map_err(|cause| cannot_start(&opened.display_path, &cause))?;
+        let spawned = Builder::new().name("extract".into()).spawn_scoped(scope, work);
+        let extracting = spawned.map_err(|cause| cannot_start(&opened.display_path, &cause))?;
         let read = decompress(opened, writer, resources, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
         match (read, extracted) {
@@ -96,8 +96,9 @@ pub(super) fn decompress(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<u64, Error> {
-    let read = opened.archive.decompress(&mut Stream(&mut writer), &ReadOptions::default(), resources, observer);
-    let read = read.and_then(|unpacked| writer.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
+    let decompressed =
+        opened.archive.decompress(&mut Stream(&mut writer), &ReadOptions::default(), resources, observer);
+    let read = decompressed.and_then(|unpacked| writer.flush().map_err(packline_lrz::Error::Output).map(|()| unpacked));
     match read {
         Ok(unpacked) => {
             writer.finish(Ok(()));

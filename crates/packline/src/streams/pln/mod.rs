@@ -318,8 +318,8 @@ pub fn pln_info(source: Input, identities: Option<&Identities>, resources: &Reso
         // An encrypted file that is damaged.
         Bytes::Stream(mut stream) => stored(&display_path, &mut stream, resources)?,
     };
-    let info = Reader::open(input).and_then(|reader| reader.info());
-    let mut info = info.map_err(|cause| fault(&display_path, &display_path, cause))?;
+    let read_info = Reader::open(input).and_then(|reader| reader.info());
+    let mut info = read_info.map_err(|cause| fault(&display_path, &display_path, cause))?;
     if let Some(encryption) = &encryption {
         info.physical = encryption.physical;
     }

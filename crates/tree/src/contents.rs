@@ -209,5 +209,5 @@ impl Spill {
 }
 
 fn no_space(place: &str) -> io::Error {
-    io::Error::other(format!("no room for it in {place}"))
+    io::Error::other(format!("no space for it in {place}"))
 }

@@ -31,7 +31,7 @@ fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<Doc
     let refused = |what: &str| choose(name, what, &tags, if is_named { 0 } else { count });
     let found = match tag {
         None if count == 1 => Some(0),
-        None if count == 0 => return Err(refused("there is no image in it")),
+        None if count == 0 => return Err(refused("contains no image")),
         None => return Err(refused(&format!("there are {count} images in it"))),
         Some(tag) => position(&images, tag),
     };

@@ -62,7 +62,7 @@ impl Layout<'_> {
         let refused = |what: &str| Err(choose(self.name, what, &tags, 0));
         let Some(tag) = tag else {
             return match images.len() {
-                0 => refused("there is no image in it"),
+                0 => refused("contains no image"),
                 _ if images.iter().all(|image| image.tag() == images[0].tag()) => Ok(images),
                 count => match self.only_of_platform(&images) {
                     Some(one) => Ok(vec![one.clone()]),

@@ -32,7 +32,7 @@ impl Fault {
             Self::Os(action, errno) => (action, errno.into()),
             Self::Replaced => ("cannot read", other("another file took its place while the tree was read".into())),
             Self::Kind(was, is) => ("cannot read", turned(was, is)),
-            Self::Link => ("cannot link", other("its first name was left out".into())),
+            Self::Link => ("cannot link", other("its first name was skipped".into())),
             Self::Multiplied => ("cannot follow symbolic links", other(multiplied())),
             Self::Type(mode) => ("cannot list", other(format!("unknown type of file, mode {mode:o} (octal)"))),
         };

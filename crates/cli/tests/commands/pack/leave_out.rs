@@ -13,11 +13,11 @@ const THREADS: [&[&str]; 4] = [&["-j0"], &["--readers=0"], &["--readers=1"], &["
 /// The entries of the tree that user 65534 cannot read, in order.
 const UNREADABLE: [&str; 6] = [
     "tree/a/large: cannot open: Permission denied",
-    "tree/a/link: cannot link: its first name was left out",
+    "tree/a/link: cannot link: its first name was skipped",
     "tree/a/secret: cannot open: Permission denied",
     "tree/closed: cannot open: Permission denied",
     "tree/listed/f: cannot examine: Permission denied",
-    "tree/z: cannot link: its first name was left out",
+    "tree/z: cannot link: its first name was skipped",
 ];
 
 /// A tree, and a copy of the program that another user can run: the build directory may be closed to them.

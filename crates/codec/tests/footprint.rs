@@ -113,7 +113,7 @@ fn memory_stays_within_the_footprint() {
     for text in SPECS.iter().copied().filter(|text| !text.starts_with("bzip2")).chain(more) {
         for size in [4096, 131_072, 262_144] {
             if text.contains('%') && size != 131_072 {
-                continue; // a quarter of those is no dictionary
+                continue; // a quarter of these bytes is not a dictionary
             }
             let (packed, complaint) = encoder(text, size);
             complaints.extend(complaint);

@@ -85,7 +85,7 @@ fn round_trips_of_every_tool() {
             let zeros = [&compressed[..], &[0; 1000]].concat();
             let is_legacy = options.contains(&"-l");
             if !is_legacy {
-                assert_eq!(decode(&zeros), (text.clone(), None), "{what}, zeros behind it");
+                assert_eq!(decode(&zeros), (text.clone(), None), "{what}, zeros after it");
             }
             if *joins {
                 let (found, error) = decode(&compressed.repeat(3));

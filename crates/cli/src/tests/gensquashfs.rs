@@ -1,4 +1,4 @@
-//! Tests of `gensquashfs`: each option has an effect, and invalid ones are refused.
+//! Tests of `gensquashfs`: each option has an effect, and invalid options are errors.
 
 use packline_testkit::model::Node;
 use packline_testkit::{Sandbox, reader, tools};

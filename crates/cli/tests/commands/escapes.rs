@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 use crate::{PACKLINE, sandbox};
 
 /// A title set, a bell, a C1 control as UTF-8 and as a byte, a delete, a line that looks like a message, a carriage return, bytes
-/// that are no UTF-8, text that runs backwards, a tab.
+/// that are not UTF-8, text that runs backwards, a tab.
 const NAME: &[u8] =
     b"\x1b]0;t\x07\xc2\x9b31m\x9b\x7f\npackline: forged\rpackline: forged\xff\xe2\x80\xaeg\xe2\x81\xa6p\xe2\x80\xa8\te";
 /// The same as far as it is UTF-8, which most options want.

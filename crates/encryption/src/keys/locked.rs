@@ -44,7 +44,7 @@ impl LockedKeys {
         let mut bytes = Vec::new();
         let read = ArmoredReader::new(file.trim_ascii_start()).read_to_end(&mut bytes).ok();
         let stanzas = read.and_then(|_| stanzas(&bytes));
-        let expected = "a file that age -p has encrypted, or the text that age -d makes of it";
+        let expected = "a file that age -p has encrypted, or the text that age -d decrypts from it";
         let stanzas = stanzas.ok_or_else(|| Error::key("an encrypted identity that is malformed", expected))?;
         if !matches!(&stanzas[..], [one] if one.is_passphrase()) {
             return Err(Error::key("an identity that is encrypted for keys, not with a passphrase", expected));

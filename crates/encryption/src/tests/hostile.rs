@@ -38,7 +38,7 @@ fn rejects_every_hostile_head() {
         ("a MiB of wraps that is not there", head(&[(12, &(1u32 << 20).to_le_bytes())], &age)),
         ("a wrap of 4 GiB", head(&[], &[255; 8])),
         ("a wrap that is empty", head(&[], &wrap(b""))),
-        ("a wrap that is no age file", head(&[], &wrap(&[7; 100]))),
+        ("a wrap that is not an age file", head(&[], &wrap(&[7; 100]))),
         ("a wrap with a forged mac", head(&[], &age)),
         ("thousands of recipients", head(&[], &wrap(many.as_bytes()))),
         ("chunks of 1 byte", head(&[(9, &[0])], &age)),

@@ -57,7 +57,7 @@ pub enum TarRoot {
 
 /// The destination of a tar.
 pub enum Output {
-    /// A stream: standard output, a pipe. Its name is for messages.
+    /// A stream: standard output, a pipe. The name is for messages.
     Stream(PathBuf, Box<dyn Write>),
     /// A file that gets its name when it is complete.
     File {

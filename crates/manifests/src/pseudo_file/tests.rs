@@ -139,7 +139,7 @@ fn entries_of_the_source_are_changed_and_kept() {
 fn skips_definitions_of_existing_entries() {
     let (found, warnings) =
         over(&[entry("x/y", Kind::Fifo)], "x d 700 0 0\nx/y d 1 1 1\nl L x\nz L x/y").map_err(drop).unwrap_or_default();
-    assert_eq!((found.len(), warnings.len()), (0, 0), "`L` of a directory is refused");
+    assert_eq!((found.len(), warnings.len()), (0, 0), "`L` of a directory is an error");
     let (found, warnings) =
         over(&[entry("x/y", Kind::Fifo)], "x d 700 0 0\nx/y c 1 1 1 2 3\nz L x/y\nx/z L z").unwrap();
     assert_eq!(warnings.len(), 2);

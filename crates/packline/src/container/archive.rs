@@ -66,7 +66,7 @@ impl<'a> ArchiveOptions<'a> {
 
 /// A tar, plain or compressed.
 pub struct OpenedTar {
-    /// Its name in messages.
+    /// The name in messages.
     pub display_path: PathBuf,
     kind: ContentKind,
     content: Content,
@@ -105,7 +105,7 @@ impl Archive {
         in_pln::open(file, identities, options)
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     pub fn display_path(&self) -> PathBuf {
         match self {
             Archive::SquashFs(image) => image.display_path.clone(),

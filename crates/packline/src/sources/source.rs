@@ -51,7 +51,7 @@ pub enum Source {
     },
     /// A tar stream, plain or compressed.
     TarStream {
-        /// Its name in messages.
+        /// The name in messages.
         name: String,
         /// Bytes of the tar.
         stream: Box<dyn Read + Send>,
@@ -65,7 +65,7 @@ pub enum Source {
     Oci(OciImage),
     /// Any other source.
     Entries {
-        /// Its name in messages.
+        /// The name in messages.
         name: String,
         /// Entries and contents.
         source: Box<dyn packline_tree::Source>,
@@ -169,7 +169,7 @@ impl Source {
         Source::Entries { name: name.into(), source: Box::new(source) }
     }
 
-    /// Its name in messages.
+    /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
             Source::Directory { path, .. } | Source::TarFile { path, .. } => path.escaped(),

@@ -65,7 +65,7 @@ fn ignores_bases_of_another_encoder_on_request() {
     assert!(packed(&tree, &at("new"), "gzip", Some((&text, BaseBlocks::ExactOrNone))).is_err());
 }
 
-/// Blocks of the image before are kept whatever encoder made them. If the index of them has no room the pack is refused, and not other blocks made.
+/// Blocks of the earlier image are kept, whatever encoder wrote them. If their index does not fit, the pack fails and writes no other blocks.
 #[test]
 fn appending_does_not_depend_on_the_memory_limit() {
     let (top, tree) = place();

@@ -1,4 +1,4 @@
-//! Layers through the library: sources of the caller's own, stacks in stacks, and what is refused.
+//! Layers through the library: sources of the caller, stacks in stacks, and invalid requests.
 
 use std::fs;
 

@@ -45,7 +45,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("odd-one-record", "", "one record, of which no tree can be made", || {
             with(|draft| draft.records.truncate(1))
         }),
-        Specimen::new("odd-two-records", "", "two records that are alike but for their place", || {
+        Specimen::new("odd-two-records", "", "two records that differ only in their place", || {
             with(|draft| draft.records.truncate(2))
         }),
         Specimen::new("odd-much-slack", "", "a record of zeros of which some are stored", || {

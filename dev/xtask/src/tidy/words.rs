@@ -7,8 +7,51 @@ const NAMES: &str = "crew desk dress errand farewell ground hand hands lobby man
     meanwhile nameless press pressed presser pressers presses room rooms said seat shop stowed told";
 /// Identifiers with such a part whose meaning is the usual one.
 const USUAL: [&str; 3] = ["hand_over", "hand_out", "hand_on"];
+/// Refused in comments and in string literals: phrases that are not plain English. A capitalised phrase is refused only at the start of a
+/// sentence.
+const PHRASES: [&str; 36] = [
+    "image of containers",
+    "images of containers",
+    "file without a name",
+    "files without a name",
+    "packed anew",
+    "pack anew",
+    "counts for nothing",
+    "count for nothing",
+    "look after",
+    "looks after",
+    "has no room",
+    "have no room",
+    "such a one",
+    "what is no",
+    "makes of",
+    "make of",
+    "is made of",
+    "are made of",
+    "is let go",
+    "is refused",
+    "are refused",
+    "at most so",
+    "behind the",
+    "behind it",
+    "behind an",
+    "behind that",
+    "but for the",
+    "but for its",
+    "but for their",
+    ", else ",
+    "without a word",
+    "besides that",
+    "Those of",
+    "That of",
+    "Its name",
+    "The thing",
+];
 /// Refused in comments.
 const COMMENTS: [&str; 6] = ["told", "said", "nobody", "what came of", "What is ", "Who "];
+/// Words after `is no` with which the phrase is English.
+const COMPARED: [&str; 11] =
+    ["longer", "such", "more", "less", "larger", "smaller", "better", "worse", "greater", "other", "different"];
 /// The file with these lists.
 const OWN: &str = "dev/xtask/src/tidy/words.rs";
 
@@ -25,10 +68,11 @@ pub fn check(name: &str, text: &str) -> Vec<String> {
 fn in_text(text: &str) -> impl Iterator<Item = String> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let (code, comment) = split(line);
-        let word = identifiers(&code).find_map(refused_name).map(str::to_owned);
-        let phrase =
-            || COMMENTS.iter().find(|phrase| has_phrase(comment, phrase)).map(|phrase| phrase.trim().to_owned());
-        word.or_else(phrase).map(|found| format!("line {}: `{found}`", index + 1))
+        let word = identifiers(&code).find_map(refused_name);
+        let word = word.or_else(|| COMMENTS.into_iter().find(|phrase| has_phrase(comment, phrase)));
+        let word = word.or_else(|| PHRASES.into_iter().find(|phrase| has_phrase(line, phrase)));
+        let word = word.or_else(|| has_negated_noun(line).then_some("is no"));
+        word.map(|found| format!("line {}: `{}`", index + 1, found.trim()))
     })
 }
 
@@ -72,12 +116,22 @@ fn snake_case(identifier: &str) -> String {
     name
 }
 
-/// Whether a comment has a phrase between word boundaries; a capitalised one only at the start of a sentence.
+/// Returns whether a line says `X is no Y` for `X is not a Y`. `There is no Y` and `X is no longer Y` are English.
+fn has_negated_noun(line: &str) -> bool {
+    [" is no ", " are no ", " was no ", " were no "].into_iter().any(|negation| {
+        line.match_indices(negation).any(|(at, _)| {
+            let after = line[at + negation.len()..].split(|letter: char| !letter.is_alphabetic()).next();
+            !line[..at].to_lowercase().ends_with("there") && after.is_some_and(|word| !COMPARED.contains(&word))
+        })
+    })
+}
+
+/// Returns whether a comment has a phrase between word boundaries; a capitalised one only at the start of a sentence.
 fn has_phrase(comment: &str, phrase: &str) -> bool {
     let starts_sentence = phrase.starts_with(char::is_uppercase);
     let free = |at: usize| {
         let before = comment[..at].trim_end_matches(' ');
-        let ends_sentence = before.ends_with(['/', '!', '.', ':']);
+        let ends_sentence = before.ends_with(['/', '!', '.', ':', '"', '(']);
         let after = comment[at + phrase.len()..].chars().next();
         let inside = comment[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
         !inside
@@ -102,5 +156,22 @@ mod tests {
             assert_eq!(in_text(line).count(), usize::from(line.contains("rooms")), "{line}");
         }
         assert_eq!(refused_name("press"), Some("press"));
+    }
+
+    #[test]
+    fn refused_phrases_are_found_in_comments_and_strings() {
+        for line in
+            ["// a file without a name", "f(\"an image of containers\")", "/// It is no tar.", "\"which are no keys\""]
+        {
+            assert_eq!(in_text(line).count(), 1, "{line}");
+        }
+        for line in [
+            "// There is no tar.",
+            "// if there are no keys",
+            "\"it is no longer empty\"",
+            "/// The image of the containers",
+        ] {
+            assert_eq!(in_text(line).count(), 0, "{line}");
+        }
     }
 }

@@ -13,7 +13,7 @@ fn pack(sandbox: &Sandbox, source: &str, options: &[&str]) -> Vec<u8> {
     sandbox.read("image.sqfs")
 }
 
-/// Small files in directories, files of several blocks between them, and what `changed` makes of each.
+/// Small files in directories, files of several blocks between them, and the result of `changed` for each.
 fn plant(sandbox: &Sandbox, name: &str, changed: impl Fn(usize, Vec<u8>) -> Vec<u8>) {
     let mut random = Random::new(41);
     let mut nodes = vec![Node::dir("")];

@@ -16,7 +16,7 @@ fn with_source() -> Sandbox {
     sandbox
 }
 
-/// The image of a manifest holds what the tar does that bsdtar makes of the same manifest.
+/// The image of a manifest has the content of the tar that bsdtar builds from the same manifest.
 #[test]
 fn manifests_of_bsdtar_are_packed_as_bsdtar_reads_them() {
     if !tools::need(&["bsdtar"]) || !tools::root() {

@@ -82,7 +82,7 @@ fn layers_are_packed_as_umoci_unpacks_them() {
     assert!(image == unpacked, "from a stream");
 }
 
-/// Also as podman mounts them, but for the root, which it makes read-only.
+/// Also as podman mounts them, except for the root, which podman makes read-only.
 #[test]
 #[ignore = "long: cargo test -p packline-cli --test commands stack::oci -- --ignored"]
 fn layers_are_packed_as_podman_mounts_them() {
@@ -173,7 +173,7 @@ fn one_of_several_images_is_chosen_by_tag_and_platform() {
     }
 }
 
-/// Makes a layout, changes it, and returns the message with which it is refused.
+/// Builds a layout, changes it, and returns the error message of a pack.
 fn refused(change: &dyn Fn(&Layout<'_>, Value) -> Value) -> String {
     let sandbox = sandbox();
     let layout = Layout::new(&sandbox, "oci");

@@ -1,4 +1,4 @@
-//! Images of other programs unpack to the tree that unsquashfs, and the kernel, make of them.
+//! Images of other programs unpack to the tree that unsquashfs extracts and the kernel shows.
 
 use packline_testkit::mount::{Mounted, kernel_mounts, scratch_available};
 use packline_testkit::snapshot::{self, Except, assert_same};
@@ -24,7 +24,7 @@ impl Sources {
         Sources { sandbox, _mount: mount }
     }
 
-    /// `image` unpacks to what unsquashfs makes of it, and to what the kernel shows.
+    /// `image` unpacks to the tree that unsquashfs extracts and the kernel shows.
     fn check(&self, what: &str, codec: &str) {
         let (sandbox, image) = (&self.sandbox, self.sandbox.at("image"));
         sandbox.good(&["unpack", "-q", "-j", "2", "image", "ours"]);

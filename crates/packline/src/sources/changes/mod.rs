@@ -66,7 +66,7 @@ impl Changes {
     /// Changes one entry; `None` if it is left out. `warn` gets a message about each dropped attribute.
     ///
     /// # Errors
-    /// [`packline_tree::Error::Entry`] for a new root that is not a directory and for an attribute that is refused.
+    /// [`packline_tree::Error::Entry`] for a new root that is not a directory and for an attribute that cannot be stored.
     pub fn apply(
         &self,
         mut entry: Entry,

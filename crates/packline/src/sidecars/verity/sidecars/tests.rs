@@ -44,7 +44,7 @@ fn files(directory: &Path) -> BTreeMap<OsString, Vec<u8>> {
     files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
 }
 
-/// An old set, and what a run that fails leaves of it, but for the file whose name it cannot have.
+/// An old set, and the files that a failed run leaves of the set, except for the file whose name the run cannot use.
 fn failed(blocked: &str, run: impl Fn(&Path, &mut dyn Observer) -> Result<(), Error>) {
     let mut failures = 0;
     for at in 1.. {

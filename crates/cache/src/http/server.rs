@@ -193,12 +193,13 @@ impl Remote for Server {
         }
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let warning = self.warning(&self.writes.faults.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut counts = RemoteCounts::default();
-        counts.waited = self.reads.waited() + self.writes.health.waited();
-        counts.added = of(&self.writes.added);
-        counts.added_bytes = of(&self.writes.added_bytes);
-        counts.warning = warning;
-        counts
+        RemoteCounts {
+            found: 0,
+            added: of(&self.writes.added),
+            added_bytes: of(&self.writes.added_bytes),
+            waited: self.reads.waited() + self.writes.health.waited(),
+            warning,
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! To add a command:
 //! 1. Derive its arguments in a separate file in `commands/` (packline's own) or `compat/` (a drop-in): `#[derive(clap::Args)] struct
-//! Pack`, one private field per argument. The doc comments of the struct and of its fields are the help. Add existing groups (`Machine`,
-//! `Reporting`, `SchedulingOptions`, `StreamArgs`, ...) with `#[command(flatten)]`.
+//!    Pack`, one private field per argument. The doc comments of the struct and of its fields are the help. Add existing groups (`Machine`,
+//!    `Reporting`, `SchedulingOptions`, `StreamArgs`, ...) with `#[command(flatten)]`.
 //! 2. Parse and check values with [`value`]: `value_parser = size(4 << 10..=1 << 20)`. Type a default once, as `default_value`.
-//! [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none of them. Only a default that is found at run
-//! time is written at its end: `[default: number of CPUs]`.
+//!    [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none of them. Only a default that is found at run
+//!    time is written at its end: `[default: number of CPUs]`.
 //! 3. Implement [`Command`]: the name, the text after the options in the help, and `run`, which takes the arguments by value.
 //! 4. Add `Entry::of::<Pack>()` to the list in `dispatch/table.rs`. Help, manual page and completions follow from there.
 //!

@@ -10,12 +10,13 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("tidy", tidy::run)?;
     timed("clippy", || shell::run(shell::cargo().args(lints)))?;
     timed("features", || features(&FEATURES))?;
+    // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
+    timed("fuzzing", || fuzz::each_target(fuzz_seconds))?;
     timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
     timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
     timed("golden", || golden::run(&golden::Options::default()))?;
     timed("clients", || clients::run(&clients::Options::short()))?;
-    timed("models", models::loom)?;
-    timed("fuzzing", || fuzz::each_target(fuzz_seconds))
+    timed("models", models::loom)
 }
 
 /// Features that compile without the others. All of them together are what the other checks use.

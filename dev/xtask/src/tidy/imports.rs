@@ -66,7 +66,9 @@ fn file_of(path: &str, is_file: impl Fn(&str) -> bool) -> Option<String> {
 fn paths_in(module: &str, text: &str) -> Vec<String> {
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     let code: Vec<&str> = text.lines().filter(is_code).collect();
-    let is_tests = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{');
+    // A condition may have more than `test`: `#[cfg(all(test, not(loom)))]`.
+    let is_condition = |line: &str| line == "#[cfg(test)]" || line.starts_with("#[cfg(all(test,");
+    let is_tests = |pair: &[&str]| is_condition(pair[0]) && pair[1].starts_with("mod ") && pair[1].ends_with('{');
     let end = code.windows(2).position(is_tests).unwrap_or(code.len());
     let code = code[..end].join("\n");
     let mut paths = Vec::new();
@@ -114,6 +116,7 @@ mod tests {
     fn paths_are_those_of_imports_and_code() {
         let text = "use crate::a::{b, c::{D, E as F},\n    self};\n// crate::z\nuse super::x::Y;\nlet _ = super::super::w();\n\
                     #[cfg(test)]\nmod tests {\nuse crate::t;\n}\n";
+        assert_eq!(paths_in("m::n", &text.replace("(test)", "(all(test, not(loom)))")), paths_in("m::n", text));
         assert_eq!(paths_in("m::n", text), ["a::b", "a::c::D", "a::c::E", "a::self", "m::x::Y", "w"]);
     }
 

@@ -170,7 +170,7 @@ pub fn pln_unpack(request: PlnUnpackRequest, observer: &mut dyn Observer) -> Res
     }
 }
 
-/// Continues after the damage of a file. Zeros replace the lost data. The observer is told how much was lost.
+/// Continues after the damage of a file. Zeros replace the lost data. Reports to the observer how much was lost.
 fn salvage(
     opened: &OpenedInput,
     identities: Option<&Identities>,

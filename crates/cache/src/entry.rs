@@ -14,8 +14,8 @@ use crate::key::Key;
 
 /// Bytes before the compressed block.
 pub const HEADER: usize = 24;
-/// Bytes read beyond the largest entry. One is enough to detect a file that is too large; a server sends other bytes around an
-/// entry.
+/// Bytes read beyond the largest entry. 1 byte is enough to detect a file that is too large. A server's reply needs more, because it
+/// wraps the entry in a message.
 pub const MORE: usize = 1 << 10;
 const MAGIC: &[u8; 4] = b"plbc";
 

@@ -41,7 +41,7 @@ pub struct RemoteMemory {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteCounts {
-    /// Blocks that were found on the server and nowhere else.
+    /// Blocks that were found only on the server.
     pub found: u64,
     pub added: u64,
     /// Bytes of the entries that were added.

@@ -77,7 +77,7 @@ fn neither(path: &Path, what: String) -> Error {
     Error::Target {
         path: path.to_path_buf(),
         what,
-        expected: "a whole image, or one that was written as a stream".to_string(),
+        expected: "a complete image, or an image that was written as a stream".to_string(),
     }
 }
 

@@ -31,9 +31,9 @@ pub enum Error {
     Target {
         /// The file as the user named it.
         path: PathBuf,
-        /// What it is.
+        /// The problem.
         what: String,
-        /// What can be written or read instead.
+        /// The contents that can be written or read instead.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.
@@ -58,7 +58,7 @@ pub enum Error {
     Image {
         /// The output as the user named it.
         path: PathBuf,
-        /// What failed, with the entry or the offset.
+        /// The error, with the entry or the offset.
         #[source]
         cause: Box<packline_squashfs::Error>,
     },
@@ -96,7 +96,7 @@ pub enum Error {
     Container {
         /// The file as the user named it.
         path: PathBuf,
-        /// What it is.
+        /// The kind of its content.
         found: ContentKind,
         /// The containers that are read.
         expected: String,

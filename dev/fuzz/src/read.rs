@@ -119,12 +119,12 @@ fn in_order(image: &Image, files: Vec<FileData>) {
     let mut events = 5000;
     while left > 0 && events > 0 {
         let Some(event) = no_bug(reading.next_event()).flatten() else {
-            assert_eq!(missing, 0, "the last file is not whole");
+            assert_eq!(missing, 0, "the last file is not complete");
             return;
         };
         let length = match event {
             Event::Begin(size) => {
-                assert_eq!(missing, 0, "a file is not whole");
+                assert_eq!(missing, 0, "a file is not complete");
                 missing = size;
                 continue;
             }

@@ -1,4 +1,4 @@
-//! One simulated run's parameters beside the workload and the machine: the workers and how they are organised.
+//! The parameters of one simulated run except the workload and the machine: the workers and how they are organised.
 
 use crate::callers::{Caller, Packline, ToolsNg, Window};
 use crate::designs::{self, DesignName};

@@ -29,7 +29,7 @@ impl Sandbox {
         Sandbox { directory: tempfile::tempdir_in(parent).unwrap(), packline: packline.into() }
     }
 
-    /// In memory, where there is a `/dev/shm` that may be written to; else where temporary files are.
+    /// Creates a sandbox in memory if `/dev/shm` exists and is writable, and otherwise in the directory for temporary files.
     pub fn in_memory(packline: &str) -> Sandbox {
         let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         Sandbox { directory: directory.unwrap(), packline: packline.into() }
@@ -200,7 +200,7 @@ impl Sandbox {
     }
 }
 
-/// What a program left that ran to its end.
+/// The result of a program that ran to its end.
 pub struct Ran {
     /// Exit status; -1 if a signal ended it.
     pub status: i32,

@@ -23,7 +23,7 @@ pub fn assert_all_agree(what: &str, image: &Path, source: &Snapshot, directory: 
     report
 }
 
-/// The same without our own reader.
+/// Asserts that all programs except our own reader agree about an image.
 #[allow(clippy::panic, reason = "this is an assertion for tests")]
 pub fn assert_programs_agree(what: &str, image: &Path, source: &Snapshot, directory: &Path) {
     let codec = reader::codec_of(image).unwrap_or_else(|cause| panic!("{what}: {cause}"));

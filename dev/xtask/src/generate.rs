@@ -14,7 +14,7 @@ pub enum Kind {
     Links,
     /// Files of 20 to 60 KiB
     Once,
-    /// Those files and a copy of each
+    /// Files of 20 to 60 KiB, each with one copy
     Twice,
     /// Small files, every third a copy
     Many,

@@ -51,7 +51,7 @@ fn deb() -> Result<PathBuf, String> {
 }
 
 /// Writes what `package.metadata.deb` of crates/cli/Cargo.toml names besides the program. Drop-ins, whose names other packages have,
-/// are in a directory of their own, which a user puts first in PATH; man(1) finds the manual pages beside it.
+/// are in a directory of their own, which a user puts first in PATH; man(1) finds the manual pages next to it.
 fn make_assets(program: &Path, assets: &Path) -> Result<(), String> {
     if assets.exists() {
         fs::remove_dir_all(assets).map_err(|cause| format!("{}: {cause}", assets.display()))?;

@@ -113,7 +113,7 @@ impl Splitter<'_> {
                 self.level = level;
                 Ok(true)
             }
-            _ => Err(self.wrong("something else follows the stream", 0)),
+            _ => Err(self.wrong("unknown data follows the stream", 0)),
         }
     }
 

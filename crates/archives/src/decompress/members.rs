@@ -50,7 +50,7 @@ fn decode(format: Format, decoder: &mut dyn Engine, feed: &mut Feed<'_>, output:
                 return Err(truncated(format, feed.offset));
             }
             if !feed.bytes().is_empty() {
-                return Err(corrupt(format, "the decoder does not go on", feed.offset));
+                return Err(corrupt(format, "the decoder makes no progress", feed.offset));
             }
         }
     }
@@ -108,7 +108,7 @@ impl Feed<'_> {
             match zeros {
                 None if self.bytes().is_empty() => return Ok(false),
                 Some(0) if starts(format, self.bytes(), self.offset) => return Ok(true),
-                Some(0) => return Err(corrupt(format, "something else follows the stream", self.offset)),
+                Some(0) => return Err(corrupt(format, "unknown data follows the stream", self.offset)),
                 zeros => self.consume(zeros.unwrap_or(self.bytes().len())),
             }
         }

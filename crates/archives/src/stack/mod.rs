@@ -145,7 +145,7 @@ impl StackSource {
     /// ([`Source::take_warnings`]), before any content is read.
     ///
     /// # Errors
-    /// The layers return an error, or an entry is invalid in any tree.
+    /// A layer cannot be read, or an entry is not valid in any tree.
     pub fn merge_layers(&mut self) -> Result<(), Error> {
         if self.merged.is_none() {
             let mut listed = self.merge()?;
@@ -160,7 +160,7 @@ impl StackSource {
     /// the complete tree. If contents are compared, `compared` gets the bytes read so far and the total.
     ///
     /// # Errors
-    /// The layers return an error, or an entry is invalid in any tree.
+    /// A layer cannot be read, or an entry is not valid in any tree.
     pub fn list(&mut self, compared: &mut dyn FnMut(u64, u64)) -> Result<(), Error> {
         self.merge_layers()?;
         if !std::mem::replace(&mut self.arranged, true) {

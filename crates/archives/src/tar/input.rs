@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 
-/// Buffer size: half of a pipe's buffer, and the maximum content that is copied twice.
+/// Buffer size: half of a pipe's buffer. At most this much content is copied twice.
 const BUFFER: usize = 32 * 1024;
 /// From this many bytes on, a read fills the caller's memory and the buffer in one call, and a skip seeks.
 const DIRECT: usize = 4 * 1024;

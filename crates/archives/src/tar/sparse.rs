@@ -167,7 +167,10 @@ impl TextMap {
     fn extend(&mut self, byte: u8) -> Result<(), MapFault> {
         // A number below 2^63 has at most 19 digits, and no archiver writes more leading zeros.
         if !byte.is_ascii_digit() || self.line.len() == 20 {
-            return Err(("sparse map holds something else than numbers".into(), "a decimal number a line".into()));
+            return Err((
+                "the sparse map has a line that is not a number".into(),
+                "a decimal number on each line".into(),
+            ));
         }
         self.line.push(byte);
         Ok(())

@@ -154,7 +154,7 @@ fn rejects_other_bytes_after_the_stream() {
     for (program, options, _) in TOOLS.iter().filter(|(_, options, _)| !options.contains(&"-l")) {
         let Some(compressed) = filter(program, options, &text) else { continue };
         let (found, error) = decode(&[&compressed[..], b"garbage"].concat());
-        let expected = format!("something else follows the stream near compressed byte {}", compressed.len());
+        let expected = format!("unknown data follows the stream near compressed byte {}", compressed.len());
         assert!(error.clone().is_some_and(|error| error.ends_with(&expected)), "{program} {options:?}: {error:?}");
         assert!(found == text, "{program} {options:?}");
     }

@@ -127,7 +127,7 @@ fn keeps_a_content_whose_padding_is_missing() {
         let at = 2048 - cut;
         let expected = format!(
             "the archive ends {cut} bytes before the padding of the content does at byte {at} in entry last \
-             (expected whole blocks of 512 bytes): the content is whole"
+             (expected whole blocks of 512 bytes): the content is complete"
         );
         let read = warned(&archive, &expected);
         assert_eq!((paths(&read), &read[1].content[..]), (vec!["ahead", "last"], &b"2"[..]));

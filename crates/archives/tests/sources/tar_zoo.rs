@@ -236,13 +236,13 @@ fn text_maps_that_lie() {
     let with = |body: &[u8]| [pax_1_0(5000), file("GNUSparseFile.1/sparse", body)].concat();
     let full = ["300\n", &"0\n0\n".repeat(127)].concat();
     assert_refused(&with(full.as_bytes()), &["the sparse map does not end within the content"]);
-    assert_refused(&with(&padded(b"2\n0\n512\n")), &["something else than numbers"]);
+    assert_refused(&with(&padded(b"2\n0\n512\n")), &["has a line that is not a number"]);
     assert_refused(&with(b"1\n0\n"), &["does not end within"]);
-    assert_refused(&with(&padded(b"1\nzero\n")), &["something else than numbers"]);
+    assert_refused(&with(&padded(b"1\nzero\n")), &["has a line that is not a number"]);
     assert_refused(&with(&padded(b"1\n\n")), &["an unusable number"]);
     assert_refused(&with(&padded(b"99999999999999999999\n")), &["an unusable number"]);
-    assert_refused(&with(&padded(b"000000000000000000000\n")), &["something else than numbers"]);
-    assert_refused(&with(&padded(b"9223372036854775807\n0\n1\n")), &["something else than numbers"]);
+    assert_refused(&with(&padded(b"000000000000000000000\n")), &["has a line that is not a number"]);
+    assert_refused(&with(&padded(b"9223372036854775807\n0\n1\n")), &["has a line that is not a number"]);
     let cut = with(&padded(b"1\n0\n512\n"));
     assert_refused(&cut[..cut.len() - 512], &["the archive ends within an entry", "in entry sparse"]);
     let unknown = pax(b'x', &[("GNU.sparse.major", b"2"), ("GNU.sparse.minor", b"1"), ("GNU.sparse.realsize", b"1")]);

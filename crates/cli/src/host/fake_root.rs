@@ -47,7 +47,7 @@ impl FakeRoot {
         }
     }
 
-    /// Returns the command that runs a program without this one.
+    /// Returns the command that starts a program outside of fakeroot or pseudo.
     fn without(self) -> &'static str {
         match self {
             FakeRoot::Fakeroot => "env -u FAKEROOTKEY -u LD_PRELOAD",

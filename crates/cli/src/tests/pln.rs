@@ -105,7 +105,7 @@ fn dash_and_number_set_level() {
     };
     assert_eq!(words(&["-19", "-T2", "x"]), ["--level=19", "-T2", "x"]);
     assert_eq!(words(&["-", "--long=3", "--", "-3"]), ["-", "--long=3", "--", "-3"]);
-    // Among other letters, but not in the value of one.
+    // A level may be among other letters, but not in the value of an option.
     assert_eq!(words(&["-kf9", "-9kf", "-q19r"]), ["--level=9", "-kf", "--level=9", "-kf", "--level=19", "-qr"]);
     assert_eq!(
         words(&["-9T2", "-fo3", "-9o", "x", "-C7"]),

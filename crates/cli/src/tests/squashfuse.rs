@@ -57,7 +57,7 @@ fn usage_and_descriptors_that_are_not_open_have_the_peers_statuses() {
         assert_eq!(run(&[name, "--nonesuch", "image", "on"]).status, 254);
         assert_eq!(run(&[name, "--announce", "image", "on"]).status, 254);
         let ran = run(&[name, "-f", "image", "/dev/fd/60000"]);
-        assert!(ran.status == refused && ran.err.contains("/dev/fd/60000: cannot mount on it"), "{ran:?}");
+        assert!(ran.status == refused && ran.err.contains("/dev/fd/60000: cannot be used as a mount point"), "{ran:?}");
         let help = run(&[name, "--help"]);
         assert!(help.status == 0 && help.out.contains("notify_pipe=PATH: Write 's'"), "{help:?}");
     }

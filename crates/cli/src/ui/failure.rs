@@ -33,7 +33,7 @@ pub enum Failure {
 #[derive(Debug)]
 pub struct Reason {
     cause: Cause,
-    /// A hint on how to go on, after the message.
+    /// A hint on what to do next, after the message.
     way_out: String,
 }
 
@@ -64,7 +64,7 @@ impl Reason {
         Reason { cause: Cause::Error(Box::new(error)), way_out: String::new() }
     }
 
-    /// Adds a hint on how to go on.
+    /// Adds a hint on what to do next.
     #[must_use]
     pub fn with_way_out(mut self, way_out: &str) -> Reason {
         self.way_out.push_str("; ");

@@ -102,7 +102,7 @@ fn output_is_independent_of_memory_and_temporary_files() {
     assert!(sandbox.read("back") == sandbox.read("new.sqfs"));
     let refused = sandbox.bad(1, &["patch", "-f", "--mem", "10M", "old.sqfs", "d.pld", "back"]);
     assert!(refused.contains("bytes of memory are not enough") && refused.contains("--mem"), "{refused}");
-    assert!(sandbox.read("back") == sandbox.read("new.sqfs"), "what was there is still there");
+    assert!(sandbox.read("back") == sandbox.read("new.sqfs"), "the existing file is unchanged");
 }
 
 #[test]

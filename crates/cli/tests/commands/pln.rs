@@ -227,7 +227,7 @@ fn keeps_records_after_damage_at_their_offsets() {
         let refused = sandbox.bad(1, &["decompress", "--keep-broken", "-fo", "out", "bad.pln"]);
         let lost = damaged.len() * size;
         assert!(
-            refused.contains(&format!("{} bytes of its content are whole, {lost} are lost", plain.len() - lost)),
+            refused.contains(&format!("{} bytes of its content are intact; {lost} are lost", plain.len() - lost)),
             "{refused}"
         );
         assert!(refused.contains(&format!("record {}", damaged[0])), "{refused}");

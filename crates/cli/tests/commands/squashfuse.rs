@@ -352,7 +352,7 @@ fn descriptors_are_image_and_mount_point() {
         }
     }
     let ran = Ran::of(&mut point.0.program("sh", &["-c", "exec ./squashfuse_ll -f image /dev/fd/9"]));
-    assert!(ran.status == 1 && ran.stderr.contains("/dev/fd/9: cannot mount on it"), "{ran:?}");
+    assert!(ran.status == 1 && ran.stderr.contains("/dev/fd/9: cannot be used as a mount point"), "{ran:?}");
 }
 
 /// Starts in the foreground, and waits until the image can be used.

@@ -33,7 +33,8 @@ const SILENT_INPUT: u64 = 64 * 1024;
 const END: u32 = u32::MAX;
 
 impl Program {
-    /// A program, if its arrays need at max_silent_input `limit` bytes. It may run `steps` instructions beyond those earned.
+    /// Returns an error if the arrays of the program need more than `limit` bytes. The program may run `steps` instructions in addition to the
+    /// number that its input allows.
     pub(super) fn new(program: Vec<u8>, arrays: Arrays, limit: u64, steps: u64) -> Result<Self, Fault> {
         if arrays.memory() > limit {
             return Err(Fault::Memory(arrays.memory()));

@@ -17,7 +17,7 @@ use super::source::Source;
 /// Optional tag before a block, which helps to find blocks among other data.
 const TAG: [u8; 13] = [0x37, 0x6B, 0x53, 0x74, 0xA0, 0x31, 0x83, 0xD3, 0x8C, 0xB2, 0x28, 0xB0, 0xD3];
 
-/// The models of all blocks together may use this many times the memory allowed for one model, and [`MEMORY_PER_BYTE`].
+/// The models of all blocks together may use this many times the memory that one model may use, plus [`MEMORY_PER_BYTE`].
 const FREE_MODELS: u64 = 16;
 
 /// Bytes of memory that the models may use in addition for each compressed byte. Initialising a model of 240 MiB takes longer than decoding
@@ -68,8 +68,9 @@ struct Block {
     post: Post,
     /// The arrays of a program stored with the data.
     arrays: Arrays,
-    /// Memory limit of such a program, and the number of instructions that it may run beyond those earned.
+    /// Memory limit of such a program, in bytes.
     memory: u64,
+    /// Instructions that such a program may run in addition to the number that its input allows.
     steps: u64,
     /// Bytes left in a piece of stored data.
     left: u32,

@@ -98,7 +98,7 @@ fn reports_incompressible_content() {
     for level in 1..=3 {
         assert_eq!(packed(level, &content("random", 3000, 1)), None);
         assert_eq!(packed(level, b""), None);
-        assert_eq!(packed(level, &[7; 40]), None, "a block is never so small");
+        assert_eq!(packed(level, &[7; 40]), None, "a block is never that small");
     }
     let src = content("code", 9000, 1);
     let found = ZpaqEncoder::new(1).unwrap().compress(&src, &mut [0; 8999]);

@@ -99,7 +99,10 @@ impl Head {
         };
         let lengths = [head.old.size, head.old.plain, head.new.size, head.new.plain];
         if bytes[9] > 1 || bytes[10..12] != [0, 0] || lengths.iter().any(|length| *length > LONGEST) {
-            return Err(Error::unsupported("a delta with fields of another version", "the fields of version 1"));
+            return Err(Error::unsupported(
+                "a delta whose head has fields of another version",
+                "the fields of version 1",
+            ));
         }
         Ok(head)
     }

@@ -15,7 +15,8 @@ const DATA_BLOCKS: usize = 4;
 /// The number of metadata blocks that are tried.
 const METADATA_BLOCKS: usize = 2;
 
-/// Returns the first candidate that reproduces the most of a few blocks; `None` if no candidate reproduces a block.
+/// Compares the candidates on a few blocks. Returns the candidate that reproduces the most blocks (the first of equal candidates), or `None`
+/// if no candidate reproduces a block.
 ///
 /// # Errors
 /// [`Error::Input`], [`Error::Work`], [`Error::Codec`] if there is not enough memory.

@@ -113,7 +113,7 @@ fn lets_others_in(request: &MountRequest) -> bool {
 }
 
 fn mount_point(path: &Path) -> Result<PathBuf, Error> {
-    let failed = |cause| Error::Output { path: path.to_path_buf(), action: "cannot mount on it", cause };
+    let failed = |cause| Error::Output { path: path.to_path_buf(), action: "cannot be used as a mount point", cause };
     if !fs::metadata(path).map_err(failed)?.is_dir() {
         let what = "not a directory".to_string();
         let expected = "a directory to mount on".to_string();

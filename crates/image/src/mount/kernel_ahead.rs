@@ -1,7 +1,7 @@
 //! The distance that the kernel reads ahead in a mount: 128 KiB unless the administrator sets more, which a mount by root does.
 //!
 //! A block that the kernel asks for by itself costs least: the thread that decodes the block passes it on, on the same processor. The kernel
-//! should therefore ask for so many blocks at once that all processors have work.
+//! should therefore ask for enough blocks at once to keep all processors busy.
 
 use std::fs::File;
 use std::io::Write;

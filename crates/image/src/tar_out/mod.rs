@@ -87,7 +87,7 @@ pub struct TarOutRequest {
     pub image: OpenedImage,
     /// The destination.
     pub target: Output,
-    /// Compression; `None` for none.
+    /// The compression; `None` for an uncompressed tar.
     pub compression: Option<StreamSpec>,
     /// The entries.
     pub scope: TarScope,

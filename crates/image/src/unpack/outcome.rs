@@ -72,7 +72,7 @@ impl Warning {
     /// The destination belongs to another user, and keeps its attributes.
     pub fn destination(path: &Path, refusal: &Refusal) -> Warning {
         let cause = refusal.cause();
-        let text = format!("{}: {} ({cause}): its own attributes are kept", path.escaped(), refusal.action());
+        let text = format!("{}: {} ({cause}): its attributes are unchanged", path.escaped(), refusal.action());
         Warning { topic: Topic::Destination, text }
     }
 

@@ -139,7 +139,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Returns the memory of a block of the other stream, to which the history lent `lent` bytes.
+    /// Returns the memory that a block of the other stream holds. The history lent `lent` bytes to that stream.
     fn other_stream_memory(&self, lent: usize) -> u64 {
         if lent > 0 { (lent + self.plan.blocks[1 - self.index]) as u64 } else { 0 }
     }

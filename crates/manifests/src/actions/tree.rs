@@ -9,7 +9,7 @@ use packline_tree::{Bytes, Entry, Error, HostFile, Kind, Meta, Xattr};
 #[derive(Debug, Clone)]
 pub struct ActionEntry {
     pub entry: Entry,
-    /// The file that has the content.
+    /// The host file with the content.
     pub file: Option<HostFile>,
     /// `None` for an entry that does not exist on this machine, such as a new root.
     pub place: Option<PathBuf>,

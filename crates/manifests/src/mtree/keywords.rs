@@ -58,7 +58,7 @@ impl Type {
     }
 }
 
-/// An owner: its number, and the number of its name. The name is used if there is no number.
+/// The number of an owner, and the number that its name stands for. The name is used only if there is no number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Owner {
     number: Option<u32>,

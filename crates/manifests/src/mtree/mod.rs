@@ -50,7 +50,7 @@ const SIGNATURE: &[u8] = b"#mtree";
 /// The entries of a manifest.
 pub struct Mtree {
     name: String,
-    /// The directory of relative paths on the host.
+    /// The host directory that relative paths start from.
     base: PathBuf,
     nodes: Nodes,
 }

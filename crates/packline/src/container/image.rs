@@ -12,7 +12,7 @@ use packline_volume::Visit;
 use super::image_place::ImagePlace;
 use crate::error::Error;
 
-/// An open image and its name in messages. Operations besides these are in `packline_image`.
+/// An open image and its name in messages. Other operations are in `packline_image`.
 #[derive(Debug, Clone)]
 pub struct Image(OpenedImage);
 
@@ -82,7 +82,7 @@ impl From<Image> for OpenedImage {
 /// A regular file of an image, open for reading at any position, by [`Image::open_file`].
 ///
 /// It owns what it needs, and may be used by another thread than the image. Holes are read as zeros. A read returns bytes of one
-/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept besides a decoder, so that a block that
+/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept in addition to a decoder, so that a block that
 /// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
 ///
 /// # Errors

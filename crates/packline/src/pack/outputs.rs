@@ -1,4 +1,4 @@
-//! The outputs of a pack: the image, and the files beside it.
+//! The outputs of a pack: the image, and the files next to it.
 
 use std::path::Path;
 

@@ -96,7 +96,7 @@ impl Parties<'_> {
         self.each(limit).into_iter().map(|(_, demand)| demand).sum()
     }
 
-    /// What each of them needs, with its name for log messages.
+    /// Returns the demand of each party, with the name of the party for log messages.
     fn each(&self, limit: Option<u64>) -> [(&'static str, Demand); 6] {
         let filter = if self.is_filtered { filter_memory(limit) } else { 0 };
         let appended = self.appended.map_or(Demand::default(), |image| image.demand(limit));

@@ -25,7 +25,7 @@ pub use packline_runtime::recovery_beside as sidecar_of;
 pub struct ProtectRequest {
     /// The file.
     pub source: PathBuf,
-    /// Where its recovery data goes.
+    /// The destination of the recovery data.
     pub target: Output,
     /// How many recovery shards there are.
     pub redundancy: Redundancy,
@@ -84,7 +84,7 @@ pub struct RecoveryState {
     /// Whether the file was missing.
     pub is_missing: bool,
     /// Whether the file was changed after the file with its recovery data was written. Then the recovery data belongs to an earlier state of
-    /// the file, unless the file is whole.
+    /// the file, unless the file is intact.
     pub changed_later: bool,
 }
 

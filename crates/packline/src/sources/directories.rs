@@ -27,7 +27,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Everything in a directory, at a canonical path in the image; the root, if that is empty.
+    /// Packs everything in `directory` at the canonical path `to` in the image. An empty `to` is the root.
     pub fn new(directory: impl Into<PathBuf>, options: DirectoryOptions, to: Bytes) -> Part {
         let from = Bytes::new();
         let renames = BTreeMap::new();

@@ -129,14 +129,14 @@ pub fn delta_info(delta: &OpenedFile) -> Result<Head, Error> {
 struct FilePair<'n> {
     names: [&'n Path; 2],
     inputs: [Arc<dyn Input>; 2],
-    /// What the second file is.
+    /// The role of the second file.
     side: Side,
     /// Attributes that the output takes from both files.
     access: FileAttributes,
 }
 
 impl FilePair<'_> {
-    /// Does the work with an output that gets its name at the end.
+    /// Does the work. The output gets its name at the end.
     fn run<T>(
         &self,
         target: Output,

@@ -1,4 +1,4 @@
-//! Damaged .pln files with recovery data are decompressed whole, whatever byte is damaged and wherever their zeros are.
+//! Damaged .pln files with recovery data are decompressed completely, whatever byte is damaged and wherever their zeros are.
 
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ fn same_as_plain(mut read: impl Read + Seek + Send + 'static, plain: &[u8], seed
     let mut random = Random::new(seed);
     let size = plain.len() as u64;
     for step in 0..200 {
-        // One in eight goes on where the last has ended.
+        // One read in eight continues where the previous read ended.
         if random.below(8) > 0 {
             let offset = random.below(2 * size + 20) as i64 - size as i64 - 10;
             let to = match random.below(3) {

@@ -58,7 +58,7 @@ impl Drop for Revocable {
     fn drop(&mut self) {
         match &self.before {
             _ if self.kept => {}
-            // The drop of `Replaced` restores the file.
+            // Dropping `Replaced` restores the file.
             Before::File(_) => {}
             Before::Nothing(list) | Before::Blank(list) => list.remove(&self.path),
         }

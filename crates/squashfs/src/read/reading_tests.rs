@@ -277,7 +277,7 @@ fn chunks_outlive_the_reading_and_give_their_memory_back() {
     }
     let budget = reading.budget();
     drop(reading);
-    assert!(budget.used() >= 50 * 2 * BLOCK, "what is held is counted");
+    assert!(budget.used() >= 50 * 2 * BLOCK, "the memory that is held is counted");
     assert_eq!(chunks.iter().map(|chunk| chunk.len()).sum::<usize>(), 50 * (2 * BLOCK + 77));
     assert!(chunks.iter().flat_map(|chunk| chunk.iter()).eq(content.iter().flatten()));
     drop(chunks);

@@ -157,6 +157,6 @@ fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError>
     if needed <= settings.records as u64 {
         return Ok(());
     }
-    let what = format!("verification of all inodes takes {needed} bytes");
-    Err(ReadError::unsupported(what, format!("{} bytes at most", settings.records)))
+    let what = format!("verification of all inodes needs {needed} bytes of memory");
+    Err(ReadError::unsupported(what, format!("at most {} bytes", settings.records)))
 }

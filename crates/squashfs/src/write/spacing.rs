@@ -45,7 +45,7 @@ pub(crate) struct Gap {
 #[derive(Debug)]
 pub(crate) struct Spacing {
     layout: Layout,
-    /// Fragment blocks smaller than this are small, bytes.
+    /// Fragment blocks below this size in bytes count as small.
     small: usize,
     /// The unit of the next part's start.
     demanded: u32,

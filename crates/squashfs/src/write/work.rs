@@ -16,7 +16,7 @@ use crate::write::slab::{Item, PieceKind, Slab};
 use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
 
-/// Raw bytes of a job that make its submission worthwhile.
+/// Raw bytes in a job. Submitting smaller jobs would cost too much.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
 
 /// The pipeline of packing: slabs are hashed, then blocks are compressed.

@@ -140,5 +140,5 @@ fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mu
     } else {
         payload
     };
-    if hash(content) == part.hashes.content { Ok(()) } else { Err("is decoded to other content".into()) }
+    if hash(content) == part.hashes.content { Ok(()) } else { Err("decodes to different content".into()) }
 }

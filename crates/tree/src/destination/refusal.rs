@@ -31,7 +31,7 @@ impl Refusal {
         match self {
             Refusal::Os(action, _) | Refusal::Device(action) => action,
             Refusal::Name => "cannot make an entry",
-            Refusal::Replaced => "cannot go on with it",
+            Refusal::Replaced => "cannot continue with it",
             Refusal::Input => "cannot replace it",
             Refusal::Unowned(_) | Refusal::Owner(_) => "cannot set the owner",
         }
@@ -60,7 +60,7 @@ impl Refusal {
                 io::Error::new(cause.kind(), OwnerRefused(cause))
             }
             Refusal::Name => io::Error::other("invalid name (expected 1 to 255 bytes, no slash, no NUL, not . or ..)"),
-            Refusal::Replaced => io::Error::other("something else took its place meanwhile"),
+            Refusal::Replaced => io::Error::other("another entry replaced it in the meantime"),
             Refusal::Input => io::Error::other("it is the input itself (expected another destination)"),
             Refusal::Owner(id) => {
                 io::Error::other(format!("{id} is not an owner or group (expected at most 4294967294)"))

@@ -16,9 +16,9 @@ pub(crate) use set::{Set, unknown_class};
 /// How `*`, `?` and sets treat a `/` in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slash {
-    /// Like any byte (fnmatch without flags).
+    /// They match `/` like any other byte (fnmatch without flags).
     Plain,
-    /// Only a `/` in the pattern matches it (`FNM_PATHNAME`).
+    /// Only a `/` in the pattern matches a `/` in the text (`FNM_PATHNAME`).
     Separates,
 }
 

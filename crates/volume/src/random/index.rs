@@ -23,7 +23,7 @@ pub(super) struct PieceIndex {
 /// A position in a file's pieces.
 struct Here {
     pieces: Box<dyn Pieces>,
-    /// Number of its next piece; `None` if the pieces do not come from the start.
+    /// Number of the next piece; `None` if the position was found directly, without counting pieces from the start.
     number: Option<u64>,
 }
 

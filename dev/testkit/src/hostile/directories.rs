@@ -136,7 +136,7 @@ fn lengths() -> Vec<Specimen> {
         }),
         new("bad-directory-offset-8192", Tree, "a listing at byte 8,192 of a metadata block", || place(0, 8192)),
         new("bad-directory-offset-65535", Tree, "a listing at byte 65,535 of a metadata block", || place(0, 65_535)),
-        new("bad-directory-offset-behind", Tree, "a listing behind what the last block has", || place(0, 8000)),
+        new("bad-directory-offset-behind", Tree, "a listing after the end of the last block", || place(0, 8000)),
         new("bad-directory-block-beyond", Tree, "a listing in a block beyond the table", || place(0xffff_fff0, 0)),
         new("bad-directory-block-odd", Tree, "a listing in a block that begins in the middle of another", || {
             place(5, 0)

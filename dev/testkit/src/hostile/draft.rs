@@ -72,7 +72,7 @@ impl FileFields {
 pub(super) struct Draft {
     pub(super) block_log: u16,
     pub(super) compressor: u16,
-    /// Flags beside those that follow from the rest.
+    /// Flags in addition to the flags that follow from the other fields.
     pub(super) flags: u16,
     /// The compressor options, without their header.
     pub(super) options: Vec<u8>,

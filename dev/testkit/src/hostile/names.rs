@@ -105,7 +105,7 @@ fn nasty() -> Vec<Specimen> {
         new("odd-names-windows", Sound, "names that Windows keeps for itself", || {
             files(&[b"C:\\x", b"CON", b"NUL.txt", b"\\", b"a:b", b"aux", b"b ", b"c.."])
         }),
-        new("odd-names-glob", Sound, "names full of signs of patterns", || {
+        new("odd-names-glob", Sound, "names that consist of wildcard characters", || {
             files(&[b"*", b"?", b"[a", b"\\*", b"{a,b}", b"~"])
         }),
         new("odd-names-dots", Sound, "names that begin with dots and do not lead upwards", || {

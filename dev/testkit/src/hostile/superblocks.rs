@@ -158,8 +158,8 @@ fn elsewhere() -> Vec<Specimen> {
         new("bad-false-superblocks", Refused, "a megabyte of superblocks, none of which is one", false_superblocks),
         new("bad-magics", Refused, "a megabyte of magics", || b"hsqs".repeat(1 << 18)),
         new("bad-noise", Refused, "a megabyte of noise", || noise(1 << 20)),
-        new("odd-behind-a-program", Sound, "an image behind something else", || [noise(10_001), good()].concat()),
-        new("odd-behind-a-false-superblock", Sound, "an image behind half a superblock of another", || {
+        new("odd-behind-a-program", Sound, "an image after other data", || [noise(10_001), good()].concat()),
+        new("odd-behind-a-false-superblock", Sound, "an image after half a superblock of another image", || {
             [&good()[..60], &good()].concat()
         }),
     ]

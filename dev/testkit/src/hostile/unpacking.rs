@@ -58,7 +58,7 @@ pub(super) fn specimens() -> Vec<Specimen> {
         new("odd-privileged", Sound, "programs, directories and pipes that set user and group", || within(privileged)),
         new("odd-locked", Sound, "directories and files of mode 0 in each other", || within(locked)),
         new("odd-disks", Sound, "the first disk and all memory as devices that everybody may write", || within(disks)),
-        new("odd-links-across", Sound, "one file under names in several directories, and a link beside them", || {
+        new("odd-links-across", Sound, "one file under names in several directories, and a link next to them", || {
             within(across)
         }),
         new("odd-root-closed", Sound, "a root of mode 0", || {

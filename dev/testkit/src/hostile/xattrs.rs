@@ -129,7 +129,7 @@ fn table() -> Vec<Specimen> {
             header(0, 8, 1 << 40)
         }),
         new("bad-xattr-values-0", Refused, "the attributes' values start in the superblock", || header(0, 8, 0)),
-        new("bad-xattr-values-after", Refused, "the attributes' values start behind their table", || {
+        new("bad-xattr-values-after", Refused, "the attributes' values start after their table", || {
             header(0, 8, 16 << 10)
         }),
         // No reader uses this word, and the format does not define it.

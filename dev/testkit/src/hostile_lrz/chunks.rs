@@ -19,7 +19,7 @@ fn three_blocks() -> Chunk {
     Chunk::new(1, true, SIZE, vec![opcodes(1).end(&plain())], blocks.to_vec())
 }
 
-/// That chunk, with the `next` of one of the three replaced by the position of another.
+/// Returns the chunk of [`three_blocks`], with the `next` of one block replaced by the position of another.
 fn looped(from: usize, to: usize) -> Vec<u8> {
     let mut chunk = three_blocks();
     // A record and four bytes each, after two records and stream 0's block.

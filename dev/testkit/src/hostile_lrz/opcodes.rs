@@ -48,7 +48,7 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-distance-first", "1 bytes back", "a match where nothing is yet", || {
             with(1, Opcodes::new(1).repeat(5, 1).end(&[]))
         }),
-        Specimen::new("bad-distance-chunk", "40 bytes back", "a match that reaches into the chunk before", || {
+        Specimen::new("bad-distance-chunk", "40 bytes back", "a match that reaches into the previous chunk", || {
             let mut second = chunk(true);
             second.streams[0] = vec![Opcodes::new(1).literals(LENGTH).repeat(5, 40).end(&[])];
             [magic(6, 0), chunk(false).bytes(), second.bytes()].concat()

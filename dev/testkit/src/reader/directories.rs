@@ -19,7 +19,7 @@ pub(super) struct Listed {
 pub(super) struct Listing {
     pub entries: Vec<Listed>,
     pub range: std::ops::Range<usize>,
-    /// Of each header: its offset in the listing, the offset in the decoded table, its first name.
+    /// For each header: its offset in the listing, its offset in the decoded table, and its first name.
     headers: Vec<(usize, usize, Bytes)>,
 }
 

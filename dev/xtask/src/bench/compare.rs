@@ -18,7 +18,7 @@ const MAX_INSTRUCTIONS: f64 = 1.01;
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Change {
     case: String,
-    /// Of processor time or instructions.
+    /// The change of processor time or instructions.
     work: Option<f64>,
     wall: Option<f64>,
     peak: Option<f64>,

@@ -228,7 +228,7 @@ fn csv(rows: &[Row]) -> String {
 fn page(options: &Options, rows: &[Row]) -> String {
     format!(
         "# Rebuilds\n\n{}\n\nBlocks of {}. A clean build (blocks found in nothing) runs once, a rebuild {} times: medians, trees in the \
-         page cache. CPU is user and system time; \"of clean\" is beside the clean build of the same tree. \"equal\": the image has the \
+         page cache. CPU is user and system time; \"of clean\" is relative to the clean build of the same tree. \"equal\": the image has the \
          hash of that clean build. The cache is as packing the first tree left it.\n\n{}",
         machine::description(),
         options.block_size,

@@ -1,4 +1,4 @@
-//! mmdebstrap gives tar2sqfs a tar of a system: a package of a repository here, and a tree.
+//! mmdebstrap pipes the tar of a system into tar2sqfs. The system has one package, from a local repository, and a tree.
 
 use super::Client;
 use super::run::{Run, Times};

@@ -44,9 +44,9 @@ struct Client {
     needs: &'static [(&'static str, &'static str)],
     /// Whether it belongs to the short form.
     short: bool,
-    /// What it does, for its line of the report.
+    /// A description of the client's work, for its line of the report.
     does: &'static str,
-    /// Makes its input in an empty directory and runs it there. An error if it does not end as expected.
+    /// Creates the client's input in an empty directory and runs the client there. Returns an error if it does not end as expected.
     exercise: fn(&mut Run) -> Result<(), String>,
 }
 
@@ -65,7 +65,8 @@ const CLIENTS: [Client; 12] = [
     dracut::CLIENT,
 ];
 
-/// Runs the chosen clients, all of them even if one fails; the error has what each failed one printed. Nothing is run unless all can be.
+/// Runs the chosen clients. If a client fails, the others still run, and the error has the output of each failed client. No client runs if
+/// one of them is not installed.
 pub fn run(options: &Options) -> Result<(), String> {
     let clients: Vec<&Client> = CLIENTS.iter().filter(|client| options.choose(client)).collect();
     require(&clients)?;

@@ -55,7 +55,7 @@ impl<R: Read> TarSource<R> {
         let mut left = stored;
         loop {
             if left < BLOCK as u64 {
-                return Err(member.malformed("the sparse map does not end within the content", "a whole map"));
+                return Err(member.malformed("the sparse map does not end within the content", "a complete map"));
             }
             left -= BLOCK as u64;
             let block = self.inner_block(&member.name)?;

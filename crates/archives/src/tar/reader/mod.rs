@@ -132,7 +132,7 @@ impl<R: Read> TarSource<R> {
 
     fn truncated(&self, missing: u64) -> Error {
         let what = format!("the archive ends {missing} bytes before the content does");
-        self.malformed(&self.current.0, self.input.offset(), what, "the whole content")
+        self.malformed(&self.current.0, self.input.offset(), what, "the complete content")
     }
 
     /// The body of an extended header. Memory grows with the data read, not with the size in the header.
@@ -269,7 +269,7 @@ impl<R: Read> TarSource<R> {
 
     fn continued(&self, offset: u64) -> Error {
         let what = "the rest of a file from another volume";
-        self.malformed(&self.current.0, offset, what, "a whole archive, its volumes joined by tar")
+        self.malformed(&self.current.0, offset, what, "a complete archive, whose volumes tar has joined")
     }
 
     /// A type without content in POSIX, or a directory. Some archivers write a size anyway, and a few write content: with hard
@@ -312,7 +312,7 @@ impl<R: Read> TarSource<R> {
         if done < padding {
             let what = format!("the archive ends {} bytes before the padding of the content does", padding - done);
             let fault = self.malformed(&self.current.0, self.input.offset(), what, "whole blocks of 512 bytes");
-            self.forgive(fault, "the content is whole")?;
+            self.forgive(fault, "the content is complete")?;
         }
         Ok(())
     }

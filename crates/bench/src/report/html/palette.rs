@@ -12,7 +12,7 @@ const DASHES: usize = 4;
 pub(super) struct Look {
     /// The colour and shape; `None` for a circle in the colour of text.
     hue: Option<usize>,
-    /// The treatment of tail ends. 0 is a solid line with filled markers.
+    /// Number of the way in which tail ends are packed. Way 0 is drawn as a solid line with filled markers.
     way: usize,
 }
 

@@ -132,7 +132,7 @@ pub struct BaseOptions {
     /// Copy compressed blocks from this earlier image where the content is the same. The output has the same bytes. May be repeated
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
-    /// Also copy blocks that other programs, versions or levels compressed; the output may then have other bytes
+    /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ
     #[arg(long, requires = "base")]
     base_any: bool,
 }

@@ -54,7 +54,7 @@ fn device(point: &Path, program: &Program) -> Result<Option<Arc<OwnedFd>>, Failu
     let number = point.to_str().and_then(|text| text.strip_prefix("/dev/fd/"));
     let Some(number) = number.and_then(|number| number.parse().ok()) else { return Ok(None) };
     let failed = |cause: io::Error| {
-        let failure = Failure::failed(format!("{}: cannot mount on it: {cause}", point.escaped()));
+        let failure = Failure::failed(format!("{}: cannot be used as a mount point: {cause}", point.escaped()));
         Failure::Exit(program.refused, Box::new(failure))
     };
     Ok(Some(Arc::new(descriptors::inherited(number).map_err(failed)?)))

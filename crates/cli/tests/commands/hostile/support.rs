@@ -23,7 +23,7 @@ use crate::PACKLINE;
 const SECONDS: u64 = 5;
 /// Wall time after which a command counts as hanging. Far more than the processor time: the machine may be busy.
 const HANGS: Duration = Duration::from_secs(90);
-/// Most memory that the kernel gives a command, bytes, besides the stacks of its threads. The peak of resident memory that it reports for a
+/// Maximum memory in bytes that the kernel gives a command, not counting the stacks of its threads. The peak of resident memory that it reports for a
 /// child that has ended (`ru_maxrss`) is not below that of the process that started it, which runs other tests too.
 const MEMORY: u64 = 256 << 20;
 /// The size of a thread's stack in bytes; all of it is mapped.
@@ -133,7 +133,7 @@ fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 
-/// Kills a process that hangs, unless what is returned is dropped before.
+/// Kills a process that hangs, unless the returned value is dropped first.
 fn kill_later(process: Pid) -> Sender<()> {
     let (watch, ended) = mpsc::channel();
     let wait = move || {

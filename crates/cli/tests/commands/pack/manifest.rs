@@ -1,4 +1,4 @@
-//! `packline pack --manifest` of definitions as mksquashfs has them: what is wrong with them is known before anything is packed.
+//! `packline pack --manifest` with definitions as mksquashfs has them. Faults in the definitions are found before anything is packed.
 
 use crate::sandbox;
 

@@ -8,9 +8,10 @@ const ROUNDS: usize = 64;
 /// Changes `at`, the number of symbols by length, so that no code is longer than `limit`. `sorted` has the symbols, the rarest first.
 ///
 /// A code is represented by its borders: the rarest `over[n]` symbols have more than n bits. Moving one more symbol over border n costs its
-/// weight in bits and frees 2^(limit - n - 1) codes of the full length; moving one back reverses both. First, all codes that are too long
-/// get the limit, which uses more codes than exist. These are freed where that costs least per code. Codes that the last step freed in
-/// excess are used where they gain most.
+/// weight in bits and frees 2^(limit - n - 1) codes of the full length. Moving a symbol back reverses both.
+///
+/// First, all codes that are too long are cut to the limit, which uses more codes than exist. The excess codes are then freed where that
+/// costs least per code. If the last step freed too many codes, they are used where they gain most.
 ///
 /// On real blocks of 32 KiB the result is about 4 bytes larger than the optimum, which package-merge finds in ten times the time.
 pub(super) fn shorten(sorted: &[u32], limit: u32, at: &mut [usize; 64]) {

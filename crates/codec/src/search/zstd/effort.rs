@@ -10,7 +10,7 @@ pub(crate) struct Effort {
     pub(super) search: Search,
     /// How often the path is found, each time with the prices of the previous path.
     pub(super) passes: u32,
-    /// Bytes of the smallest blocks that a chunk is split into.
+    /// Size in bytes of the smallest blocks that a chunk is split into.
     pub(super) part: usize,
 }
 

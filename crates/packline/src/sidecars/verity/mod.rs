@@ -40,7 +40,7 @@ pub enum VerityPlace {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct VerityOptions {
-    /// Where it goes. The root hash goes to a file with `.roothash` in any case, its signature to one with `.roothash.p7s`.
+    /// The destination of the tree. The root hash always goes to a file with `.roothash`, and its signature to a file with `.roothash.p7s`.
     pub place: VerityPlace,
     /// The salt that is hashed before each block.
     pub salt: Salt,

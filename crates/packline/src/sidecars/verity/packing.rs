@@ -23,7 +23,7 @@ pub(crate) struct PackedTree {
 }
 
 impl PackedTree {
-    /// Opens the files beside the image. `offset` and `pad` are those of the image.
+    /// Opens the files next to the image. `offset` and `pad` are the offset and the padding of the image.
     pub(crate) fn open(
         options: VerityOptions,
         target: &Output,
@@ -63,7 +63,7 @@ impl PackedTree {
         self.sidecars.names()
     }
 
-    /// Gives the files beside the image their names; they lose them again unless [`NamedTree::keep`] follows.
+    /// Gives the files next to the image their names. The files lose their names again unless [`NamedTree::keep`] is called.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<NamedTree, Error> {
         let internal = packline_verity::Error::internal("the image was not completed".into());
         let made = self.made.ok_or_else(|| fault(Path::new(""), internal))?;
@@ -109,7 +109,7 @@ impl PackedTree {
     }
 }
 
-/// Files beside an image that have their names, before the image has its own.
+/// Files next to an image that already have their names, while the image has no name yet.
 pub(crate) struct NamedTree {
     named: RenamedFiles,
     made: VeritySummary,

@@ -48,7 +48,7 @@ pub struct Changes {
     pub root: Option<NewRoot>,
     /// Entries to leave out with everything below them. A directory source should get them itself, so that it skips them.
     pub exclude: Patterns,
-    /// Patterns of whole paths of the source; matching entries are left out, but not those below them.
+    /// Patterns of complete paths in the source; matching entries are left out, but not those below them.
     pub drop: Vec<Glob>,
     /// Canonical paths of the source to leave out: the output itself.
     pub without: Vec<Bytes>,
@@ -56,7 +56,7 @@ pub struct Changes {
     pub filter: Option<PathFilter>,
     /// A change by the caller, applied after the changes of owner and time.
     pub edit: Option<EntryEdit>,
-    /// Attributes from files beside the source.
+    /// Attributes from separate files, not from the source.
     pub overrides: Option<Rc<RefCell<AttributeOverrides>>>,
     /// How attributes are handled that the container cannot store.
     pub unsupported: Unsupported,

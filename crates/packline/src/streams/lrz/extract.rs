@@ -183,7 +183,7 @@ impl Extraction {
         if self.kept_bytes <= KEPT_MOST {
             return Ok(());
         }
-        let what = "the names of so many directories and hard links".to_string();
+        let what = "the names of all directories and hard links".to_string();
         Err(Error::Memory { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what })
     }
 

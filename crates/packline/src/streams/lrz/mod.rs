@@ -70,7 +70,7 @@ impl OpenedLrz {
 pub struct LrzUnpackRequest<'a> {
     /// The file.
     pub opened: &'a OpenedLrz,
-    /// Where its content goes; `None` if it is only checked.
+    /// The destination of the content; `None` if the content is only checked.
     pub target: Option<Output>,
     /// Whether the MD5 of the content is computed even if the file has none.
     pub md5: bool,
@@ -341,8 +341,8 @@ fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     (limits, limits.window + limits.buffers)
 }
 
-/// An error of work that got less memory than the limit, in terms of the complete limit: `besides` returns the bytes that something else
-/// needs under a limit.
+/// Restates an error of work that got only a part of the memory limit, in terms of the complete limit. `besides` returns the bytes that the
+/// other parts need under a limit.
 fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u64) -> Error {
     match (error, resources.memory) {
         (Error::Memory { needed, what, .. }, Some(allowed)) => {

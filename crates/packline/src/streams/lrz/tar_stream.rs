@@ -163,7 +163,7 @@ impl Writing {
 
 /// The error of a pipe that the reader closed, which reports its own error.
 fn stopped(cause: io::Error) -> Error {
-    Error::Output { path: PathBuf::from("tar"), action: "cannot go on with", cause }
+    Error::Output { path: PathBuf::from("tar"), action: "cannot continue with", cause }
 }
 
 fn left_out(tar: &Tar, entry: &Entry) -> String {

@@ -28,9 +28,9 @@ pub struct PlnUnpackRequest {
     pub source: Input,
     /// Keys that may open it, if it is encrypted.
     pub identities: Option<Arc<Identities>>,
-    /// Which bytes of its content.
+    /// The range of the content to write.
     pub span: Span,
-    /// Where they go.
+    /// The destination of these bytes.
     pub target: Output,
     /// Whether the output gets permissions, time and, where that is allowed, the owner of a source that is a file.
     pub keep_attributes: bool,
@@ -184,7 +184,7 @@ fn salvage(
         share.with_rest(resources, |rest| packline_pln::salvage(damaged.source(), sink, &mut |_| {}, rest, observer));
     match read {
         Ok(salvaged) => observer.warning(&format!(
-            "{}: {} bytes of its content are whole, {} are lost and are zeros in the output (expected a file without damage; 'packline \
+            "{}: {} bytes of its content are intact; {} are lost and are zeros in the output (expected a file without damage; 'packline \
              verify' lists it)",
             opened.display_path.escaped(),
             salvaged.bytes,
@@ -283,9 +283,9 @@ pub fn pln_verify(
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlnInfo {
-    /// From its tables; `None` if it is encrypted and no key was given.
+    /// The facts in the file's tables; `None` if the file is encrypted and no key was given.
     pub info: Option<Info>,
-    /// How it is encrypted, if it is.
+    /// The encryption of the file; `None` if the file is not encrypted.
     pub encryption: Option<Encryption>,
 }
 

@@ -1,4 +1,4 @@
-//! .pln files from end to end: files and streams, whole and damaged.
+//! .pln files from end to end: files and streams, intact and damaged.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use packline_pln::RecordSize;
 use super::*;
 use packline_runtime::Unobserved;
 
-/// What went to a stream.
+/// Collects the bytes that are written to a stream.
 #[derive(Clone, Default)]
 struct Caught(Arc<Mutex<Vec<u8>>>);
 

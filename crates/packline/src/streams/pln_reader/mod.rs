@@ -17,7 +17,7 @@ use crate::error::Error;
 /// The content of a .pln file, which can be read at any position.
 ///
 /// The checksum of each record is verified before bytes of it are returned. A read returns bytes of one record at most, and may
-/// be of any size: the record read last is kept (4 KiB to 16 MiB), besides a decoder. A seek reads nothing, and may lead beyond the
+/// be of any size: the record read last is kept (4 KiB to 16 MiB), in addition to a decoder. A seek reads nothing, and may lead beyond the
 /// end, where nothing is read.
 ///
 /// A damaged file that was opened by [`PlnReader::open_repairing`] is read from a copy that its recovery data repairs, if the recovery data

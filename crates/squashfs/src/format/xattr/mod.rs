@@ -186,7 +186,7 @@ fn unsupported(name: &[u8], entry: &[u8]) -> Error {
     let entry = entry.escaped();
     Error::Limit {
         what: format!("{entry}: extended attribute \"{name}\""),
-        expected: "a name that starts with user., trusted. or security. and goes on for 1 to 65535 bytes".into(),
+        expected: "user., trusted. or security., followed by a name of 1 to 65535 bytes".into(),
     }
 }
 

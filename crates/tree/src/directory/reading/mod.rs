@@ -30,7 +30,7 @@ use readers::Readers;
 pub(crate) trait Finder {
     fn find(&mut self) -> Result<Option<ScannedEntry>, Error>;
 
-    /// Errors before the last entry after which listing continued.
+    /// Returns the errors before the last entry that did not stop the listing.
     fn take_problems(&mut self) -> Vec<Error> {
         Vec::new()
     }

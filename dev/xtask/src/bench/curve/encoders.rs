@@ -8,7 +8,7 @@ pub type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>) -> Result<usize, String>>
 
 pub struct Candidate {
     pub codec: String,
-    /// Whether it is our default for the codec, not the library that other packers call.
+    /// Whether the encoder is our default for the codec. Other candidates are the libraries that other packers call.
     pub ours: bool,
     pub level: String,
     pub compress: Compress,

@@ -22,7 +22,7 @@ pub struct Options {
     /// Codecs with their levels: gzip, lzo, lz4, zstd, xz
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gzip,lzo,lz4,zstd,xz")]
     codecs: Vec<String>,
-    /// Another codec of ours with its parameters, beside the levels; may be repeated
+    /// Also measure this codec of ours, with its parameters; may be repeated
     #[arg(long, value_name = "CODEC", value_parser = Spec::parse)]
     also: Vec<Spec>,
     /// Block sizes, KiB
@@ -51,7 +51,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     options.output.write("curve", &csv(&points), &page(&points, options.sample))
 }
 
-/// Blocks at equal distances in a file, or all whole ones if it has fewer.
+/// Blocks at equal distances in a file, or all full blocks if it has fewer.
 fn sample(path: &Path, size: usize, count: usize) -> Result<Vec<Vec<u8>>, String> {
     let named = |cause: std::io::Error| format!("{}: {cause}", path.display());
     let file = File::open(path).map_err(named)?;

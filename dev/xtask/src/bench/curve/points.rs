@@ -9,11 +9,11 @@ pub struct Point {
     pub codec: String,
     pub ours: bool,
     pub level: String,
-    /// Of a block, bytes.
+    /// Size of a block in bytes.
     pub size: usize,
     pub content: usize,
     pub stored: usize,
-    /// Of processor time.
+    /// Processor time in seconds.
     pub seconds: f64,
 }
 
@@ -72,7 +72,7 @@ pub fn page(points: &[Point], sample: u32) -> String {
         "# Size against processor time: our levels and the libraries'\n\n{}\n\nThe same blocks, {sample} MiB of each size, spread over a \
          file, compressed in memory by one thread; each block by all encoders in turn (liblzo2 by itself). gzip's library is zlib, ours \
          libdeflate; lz4 is the library's own in both. Size is what is stored of a byte, CPU is in seconds for 10^9 bytes. The last \
-         columns of a library's level: the cheapest of our levels that is no larger, and that one's time and size beside the library's.\n\n\
+         columns of a library's level: the cheapest of our levels whose size is not larger, and its time and size relative to the library's.\n\n\
          | block | codec | by | level | size | CPU | ours | time | size |\n\
          |--:|---|---|---|--:|--:|---|--:|--:|\n{}\n",
         machine::description(),

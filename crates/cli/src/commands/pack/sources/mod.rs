@@ -32,7 +32,7 @@ const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Layers")]
 pub struct Layers {
-    /// Merge the sources into one root, each over those before it. Without this option, several directories and files are put side by side
+    /// Merge the sources into one root; later sources overlay earlier ones. Without this option, each directory or file gets its own name in the root
     #[arg(long)]
     overlay: bool,
     /// Apply whiteouts to lower sources, keep them in the form of overlayfs, or pack them as files (ignore) [default: apply for several

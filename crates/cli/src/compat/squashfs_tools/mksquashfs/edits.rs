@@ -12,9 +12,9 @@ use crate::host::Host;
 pub enum TimeRule {
     #[default]
     Keep,
-    /// All times become this time.
+    /// Sets all times to this time.
     Set(i64),
-    /// Later times become this time.
+    /// Sets later times to this time.
     AtMost(i64),
 }
 

@@ -355,7 +355,7 @@ impl Times {
             ))
         })?;
         if [mkfs, inode].into_iter().flatten().any(|time| time != Time::Inode) {
-            let expected = "neither -mkfs-time nor -inode-time with a time beside it";
+            let expected = "-mkfs-time and -inode-time without a time";
             return Err(Failure::usage(format!("SOURCE_DATE_EPOCH is set (expected {expected})")));
         }
         // As in mksquashfs, the variable overrides 'inode' as the time of the image.

@@ -84,7 +84,7 @@ struct Contexts {
     long: u32,
     /// Hashes of the current word, without and with the previous word.
     words: [u32; 2],
-    /// Hashes of the second, third and fourth byte back, and of the bytes above.
+    /// Hashes of the second, third and fourth last byte, and of the bytes at the distances in [`ABOVE`].
     sparse: [u32; 4],
     /// The last byte, shifted by nine.
     last: u32,

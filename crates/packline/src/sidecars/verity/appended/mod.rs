@@ -184,7 +184,7 @@ impl Appended {
         self.image.sync_all()
     }
 
-    /// All else is done too.
+    /// Keeps the tree. Call it when all other work is done.
     pub(super) fn keep(mut self) {
         if std::mem::take(&mut self.begun) {
             let _: io::Result<()> = self.list.settle(&self.path, |_| Ok(()));

@@ -1,4 +1,4 @@
-//! Names of files beside an image, and sets of them that replace another.
+//! Names of files next to an image, and sets of such files that replace another set.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -74,7 +74,7 @@ pub(crate) fn encoder_memory(level: u32) -> usize {
     (400 << 10) + 8 * LEVEL_BYTES * level as usize
 }
 
-/// Memory of a decoder, bytes. It is the largest level's, because the level is in the block.
+/// Memory of a decoder in bytes. It is the largest level's, because the level is in the block.
 pub(crate) const DECODER_MEMORY: usize = (100 << 10) + 4 * LEVEL_BYTES * Bzip2Params::MAX_LEVEL as usize;
 
 /// Creates the library's state for each block, because the state cannot be reused.

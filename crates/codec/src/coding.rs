@@ -78,7 +78,7 @@ impl Coding {
         self.spec.decoder(record_size, memory_limit)
     }
 
-    /// Memory of one encoder and one decoder, bytes; `slack` needs none.
+    /// Memory in bytes of one encoder and one decoder; `slack` needs none.
     pub fn footprint(&self, record_size: usize) -> Footprint {
         self.spec.footprint(record_size)
     }

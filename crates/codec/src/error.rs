@@ -51,30 +51,30 @@ pub enum CodecError {
     #[error("{codec}: block size {found} (expected 1 to {limit})")]
     BlockSize {
         codec: &'static str,
-        /// The requested size, bytes.
+        /// The requested size in bytes.
         found: usize,
-        /// The largest size, bytes.
+        /// The largest size in bytes.
         limit: usize,
     },
     /// A block is larger than the size the encoder was created for.
     #[error("block of {found} bytes (expected at most {limit}, the encoder's block size)")]
     BlockTooLarge {
-        /// The block's size, bytes.
+        /// The block's size in bytes.
         found: usize,
-        /// The encoder's block size, bytes.
+        /// The encoder's block size in bytes.
         limit: usize,
     },
     #[error("destination of {found} bytes (expected at least {expected}, the size of the block)")]
     DestinationTooSmall {
-        /// The destination's size, bytes.
+        /// The destination's size in bytes.
         found: usize,
-        /// The minimum size, bytes.
+        /// The minimum size in bytes.
         expected: usize,
     },
     #[error("{codec}: bad compressed data of {size} bytes: {reason}")]
     Malformed {
         codec: &'static str,
-        /// The size of the compressed data, bytes.
+        /// The size of the compressed data in bytes.
         size: usize,
         reason: &'static str,
     },
@@ -82,18 +82,18 @@ pub enum CodecError {
     #[error("{codec}: compressed data of {size} bytes holds more than {capacity} bytes")]
     TooLong {
         codec: &'static str,
-        /// The size of the compressed data, bytes.
+        /// The size of the compressed data in bytes.
         size: usize,
-        /// The destination's size, bytes.
+        /// The destination's size in bytes.
         capacity: usize,
     },
     /// Decompressing needs more memory than allowed.
     #[error("{codec}: decompressing needs {needed} bytes of memory (expected at most {limit})")]
     Memory {
         codec: &'static str,
-        /// Memory needed, bytes; 0 if the library does not report it.
+        /// Memory needed in bytes; 0 if the library does not report it.
         needed: u64,
-        /// Memory allowed, bytes.
+        /// Memory allowed in bytes.
         limit: u64,
     },
     #[error("{codec}: out of memory")]

@@ -20,10 +20,10 @@ use crate::{
     ZstdParams, bzip2, gzip, huff0, lz4, lzma, lzo, none, xz, zle, zstd,
 };
 
-/// Size of a metadata block, bytes, in containers that compress metadata in blocks. [`Spec::metadata_encoder`] is made for this size.
+/// Size of a metadata block in bytes, in containers that compress metadata in blocks. [`Spec::metadata_encoder`] is made for this size.
 pub const METADATA_BLOCK_SIZE: usize = 8 * 1024;
 
-/// Allowance for allocator overhead and small structures of an encoder or decoder, bytes.
+/// Allowance in bytes for allocator overhead and small structures of an encoder or decoder.
 const OVERHEAD: usize = 4 * 1024;
 
 /// A codec with its parameters, written `NAME[:key=value,flag,...]`.
@@ -242,7 +242,7 @@ impl Spec {
         }
     }
 
-    /// Memory of a decoder that does not depend on its input, bytes.
+    /// Memory in bytes of a decoder that does not depend on its input.
     fn decoder_memory(&self) -> usize {
         match self {
             Spec::None | Spec::Zle | Spec::Lz4(_) | Spec::Lzo(_) => 0,

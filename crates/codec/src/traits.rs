@@ -27,8 +27,8 @@ pub trait Decoder: Send {
 /// Upper bounds of the memory of one encoder and one decoder for blocks up to a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
-    /// Upper bound for one encoder, bytes.
+    /// Upper bound for one encoder in bytes.
     pub encoder: usize,
-    /// Upper bound for one decoder, bytes.
+    /// Upper bound for one decoder in bytes.
     pub decoder: usize,
 }

@@ -60,7 +60,7 @@ pub enum Error {
     /// The memory limit is too small. The user can change it.
     #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
     Memory {
-        /// Limit, bytes.
+        /// Limit in bytes.
         allowed: u64,
         /// Smallest amount that works.
         needed: u64,

@@ -35,7 +35,7 @@ impl ImageFile {
         Ok(ImageFile { files, file, block_size, position: 0, scratch: Vec::new(), image, path })
     }
 
-    /// Size, bytes, holes included.
+    /// Size in bytes, holes included.
     pub fn size(&self) -> u64 {
         self.file.size()
     }

@@ -11,7 +11,7 @@ const LINKS: u64 = 128 << 20;
 /// Memory of a name in addition to its bytes, including its share of the map.
 const LINK_BYTES: u64 = 64;
 
-/// Returns the share of a memory limit for the first names of files with several names, bytes.
+/// Returns the share of a memory limit in bytes for the first names of files with several names.
 pub fn link_bytes(limit: Option<u64>) -> u64 {
     limit.map_or(LINKS, |limit| limit / 8)
 }
@@ -19,7 +19,7 @@ pub fn link_bytes(limit: Option<u64>) -> u64 {
 /// The first names of inodes with several names, until all names were visited: about 100 bytes and the path for each.
 pub struct Links {
     names: BTreeMap<NodeId, (Bytes, u32)>,
-    /// Memory left for names, bytes.
+    /// Memory left for names in bytes.
     left: u64,
 }
 

@@ -30,15 +30,15 @@ pub fn metadata_cache(limit: Option<u64>) -> usize {
 pub struct ReadDemand {
     /// Workers and memory of the process.
     pub limits: Limits,
-    /// Size of the largest unit, bytes.
+    /// Size of the largest unit in bytes.
     pub block_size: u32,
-    /// Memory of one worker's decoder, bytes.
+    /// Memory of one worker's decoder in bytes.
     pub decoder: u64,
-    /// Memory of the command itself (a plan of the tree, output buffers), bytes.
+    /// Memory in bytes of the command itself (a plan of the tree, output buffers).
     pub besides: u64,
 }
 
-/// Shares of a memory limit, bytes.
+/// Shares of a memory limit in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadPlan {
     /// Number of workers.
@@ -52,7 +52,7 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// Returns the memory to read this volume. `besides`: memory of the command itself, bytes.
+    /// Returns the memory to read this volume. `besides` is the memory of the command itself in bytes.
     pub fn new(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
         let facts = volume.facts();
         ReadDemand { limits, block_size: facts.largest_unit, decoder: facts.decoder, besides }
@@ -131,7 +131,7 @@ impl ReadPlan {
     }
 }
 
-/// Returns settings of a reading of this image within the memory limit. `besides`: memory of the caller, bytes.
+/// Returns settings of a reading of this image within the memory limit. `besides` is the memory of the caller in bytes.
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small.

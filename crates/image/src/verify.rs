@@ -5,11 +5,11 @@ use packline_squashfs::verify::{Examiner, Verified, VerifySettings};
 use crate::read_plan::read_settings;
 use crate::{Error, OpenedImage, Resources};
 
-/// Memory for an inode, bytes, rounded up: its record, its use of tables, its entry in the set of visited files, the uses of its tail end.
+/// Memory for an inode in bytes, rounded up: its record, its use of tables, its entry in the set of visited files, the uses of its tail end.
 const NOTED: u64 = 40;
-/// Memory of the walks over the tree for each directory, bytes.
+/// Memory in bytes of the walks over the tree for each directory.
 const WALKED: u64 = 32;
-/// Minimum memory for records of inodes, bytes.
+/// Minimum memory in bytes for records of inodes.
 const RECORDS_LEAST: u64 = 1 << 20;
 
 /// Reads every byte of an image and checks every rule of the format; reports faults to `examiner`.

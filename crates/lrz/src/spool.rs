@@ -9,7 +9,7 @@ use packline_runtime::{MemoryFault, TaskError, unless_cancelled, unnamed_temp_fi
 
 use crate::{Error, Input, Resources};
 
-/// Minimum growth of the memory, bytes.
+/// Minimum growth of the memory in bytes.
 const STEP: usize = 64 << 10;
 /// Bytes of the input that are read at a time.
 const READ_STEP: usize = 1 << 20;
@@ -21,7 +21,7 @@ const INPUT_SHARE: u64 = 4;
 #[derive(Debug)]
 pub(crate) struct Spool {
     memory: Vec<u8>,
-    /// Memory limit, bytes.
+    /// Memory limit in bytes.
     limit: usize,
     directory: Option<PathBuf>,
     file: Option<File>,

@@ -11,7 +11,7 @@ use crate::memory::Shortage;
 /// A part of a file breaks a rule of its format. The alternate form (`{:#}`) begins with the offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatFault {
-    /// Offset of the faulty part in the file, bytes.
+    /// Offset in bytes of the faulty part in the file.
     pub offset: u64,
     /// Description of the fault, with the value found.
     pub what: String,
@@ -60,7 +60,7 @@ impl Unsupported {
 pub struct MemoryFault {
     /// Bytes allowed.
     pub allowed: u64,
-    /// Minimum that suffices, bytes.
+    /// Minimum that suffices in bytes.
     pub needed: u64,
     /// The work that needs the memory.
     pub what: String,

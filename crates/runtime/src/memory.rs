@@ -10,7 +10,7 @@ pub const BASE: u64 = 12 << 20;
 /// Bytes of a thread's stack and of the allocator's arena for it.
 pub const THREAD: u64 = 1 << 20;
 
-/// Memory that one party of an operation needs besides [`BASE`], bytes. The demands of parties that run at the same time are added.
+/// Memory in bytes that one party of an operation needs in addition to [`BASE`]. The demands of parties that run at the same time are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Memory that does not depend on the number of workers.
@@ -93,7 +93,7 @@ impl Grant {
 pub struct Shortage {
     /// Bytes allowed.
     pub allowed: u64,
-    /// Smallest amount that works, bytes.
+    /// Smallest amount that works in bytes.
     pub needed: u64,
 }
 
@@ -166,7 +166,7 @@ impl Limits {
             .saturating_add(demand.per_worker.saturating_mul(self.tools(workers)))
     }
 
-    /// The smallest limit with which `workers` have something to do, bytes.
+    /// The smallest limit in bytes at which all `workers` have work.
     pub fn needed(&self, demand: Demand, workers: usize) -> u64 {
         let window = demand.window.saturating_add(demand.window_per_worker.saturating_mul(workers as u64));
         self.taken(demand, workers).saturating_add(window)

@@ -38,7 +38,7 @@ impl Resources {
         Resources { workers, memory: None, window: None, scratch: None, cancel, engine }
     }
 
-    /// Sets the limit on the memory that the process may have resident, bytes; `None` for no limit.
+    /// Sets the limit in bytes of the resident memory of the process; `None` for no limit.
     #[must_use]
     pub fn memory_limit(self, bytes: impl Into<Option<u64>>) -> Resources {
         Resources { memory: bytes.into(), ..self }

@@ -14,7 +14,7 @@ pub enum Error {
     Sink {
         /// `write`, `read back` or `sync`.
         action: &'static str,
-        /// Offset in the image, bytes.
+        /// Offset in the image in bytes.
         offset: u64,
         #[source]
         cause: std::io::Error,
@@ -22,7 +22,7 @@ pub enum Error {
     /// A part that is read back differs from what was written.
     #[error("{what} at byte {offset} {is}, not what was written (expected the bytes that were packed)")]
     ReadBack {
-        /// Offset in the image of the part that is wrong, bytes.
+        /// Offset in bytes of the faulty part in the image.
         offset: u64,
         /// The part, with the path of the entry if one is affected.
         what: String,

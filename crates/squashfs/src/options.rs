@@ -99,7 +99,7 @@ impl Options {
         }
     }
 
-    /// Size of a complete fragment block, bytes. A half-size block changes with half as many files, and costs little compression.
+    /// Size of a complete fragment block in bytes. A half-size block changes with half as many files, and costs little compression.
     pub(crate) fn fragment_size(&self) -> u32 {
         match self.layout {
             Layout::Compact => self.block_size.into(),

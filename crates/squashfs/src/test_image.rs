@@ -7,7 +7,7 @@ use packline_tree::{Entry, Extent, Kind, Meta, Source};
 
 use crate::{BlockSize, FileHints, Options, Start, Writer};
 
-/// Block size of the test images, bytes.
+/// Block size of the test images in bytes.
 pub(crate) const BLOCK: usize = 4096;
 pub(crate) const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 

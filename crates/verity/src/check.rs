@@ -18,7 +18,7 @@ use crate::{Error, Superblock, refuse_incomplete};
 pub struct TreeLocation {
     /// The file with the tree.
     pub input: Arc<dyn Input>,
-    /// Offset of the superblock, bytes.
+    /// Offset of the superblock in bytes.
     pub at: u64,
 }
 

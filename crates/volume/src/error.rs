@@ -15,7 +15,7 @@ pub enum ReadError {
     /// A system call failed.
     #[error("cannot read at byte {offset}: {cause}")]
     Input {
-        /// Offset, bytes.
+        /// Offset in bytes.
         offset: u64,
         #[source]
         cause: Arc<std::io::Error>,

@@ -73,7 +73,7 @@ pub enum Node {
 /// A directory, whose listing is read on demand.
 #[derive(Debug, Clone)]
 pub struct Directory {
-    /// Size that `stat` shows, bytes.
+    /// Size that `stat` shows in bytes.
     pub size: u64,
     /// Number of the parent's inode, if the directory says it.
     pub parent: Option<u64>,

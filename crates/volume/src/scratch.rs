@@ -18,7 +18,7 @@ use crate::Facts;
 /// Limit of the file relative to the image. Larger content compresses so well that decoding it again is cheap, and a small image cannot fill a
 /// disk.
 const IMAGES_MOST: u64 = 64;
-/// Minimum limit of the file, bytes.
+/// Minimum limit of the file in bytes.
 const BYTES_LEAST: u64 = 64 << 20;
 
 /// The file and its free slots. All slots have the size of one block. Any thread may write to the file and read from it.
@@ -70,7 +70,7 @@ impl Scratch {
         Scratch::sized(directory, facts.largest_unit as usize, facts.bytes)
     }
 
-    /// `block`: maximum size of a block; `image`: size of the image, bytes.
+    /// `block` is the maximum size of a block, and `image` the size of the image, both in bytes.
     pub(crate) fn sized(directory: Option<PathBuf>, block: usize, image: u64) -> Arc<Scratch> {
         let bytes = image.saturating_mul(IMAGES_MOST).max(BYTES_LEAST);
         let most = u32::try_from(bytes / block as u64).unwrap_or(u32::MAX);
@@ -173,7 +173,7 @@ impl Scratch {
         self.sound.store(false, Ordering::Relaxed);
     }
 
-    /// Returns the size of the file, bytes.
+    /// Returns the size of the file in bytes.
     pub fn bytes(&self) -> u64 {
         self.file.get().map_or(0, |file| file.as_ref().map_or(0, |file| file.metadata().unwrap().len()))
     }

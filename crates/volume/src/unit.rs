@@ -30,7 +30,7 @@ impl Unit {
 pub struct SharedPlace {
     /// Key of the unit among the shared units of its volume, for [`Volume::shared_unit`](crate::Volume::shared_unit).
     pub unit: u32,
-    /// Offset in the unit's content, bytes.
+    /// Offset in the unit's content in bytes.
     pub offset: u32,
 }
 
@@ -68,7 +68,7 @@ pub trait Pieces: Send {
     /// Returns the next piece; `None` at the end of the file. After missing content the next piece follows.
     fn next_piece(&mut self) -> Option<Result<Piece, Missing>>;
 
-    /// Returns the offset in the file of the next piece, bytes.
+    /// Returns the offset in bytes in the file of the next piece.
     fn offset(&self) -> u64;
 
     /// Returns the same pieces, from the next one on.

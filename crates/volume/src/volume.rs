@@ -33,9 +33,9 @@ pub struct Facts {
     pub block_size: u32,
     /// Bytes of the largest unit's content.
     pub largest_unit: u32,
-    /// Memory of one decoder, without a stored unit, bytes.
+    /// Memory in bytes of one decoder, without a stored unit.
     pub decoder: u64,
-    /// Size of the image, bytes.
+    /// Size of the image in bytes.
     pub bytes: u64,
     /// Number of inodes.
     pub inodes: u64,
@@ -96,7 +96,7 @@ pub trait Volume: fmt::Debug + Send + Sync {
 
     fn inodes(&self) -> Box<dyn InodeReader>;
 
-    /// Returns the offset of an inode in the image, bytes, for messages.
+    /// Returns the offset in bytes of an inode in the image, for messages.
     fn offset_of(&self, at: NodeId) -> u64;
 
     /// Returns the inode with a number; `None` if the volume has no table of numbers.

@@ -20,7 +20,7 @@ fn read(bytes: &[u8], threads: usize) -> (Vec<u8>, Option<String>) {
     (out, outcome.err().map(|error| error.to_string()))
 }
 
-/// The start of a block of the smallest known model, and the memory that it needs, bytes.
+/// The start of a block of the smallest known model, and the memory in bytes that the model needs.
 const ZPAQ_MIN: &[u8] = b"zPQ\x01\x01\x1A\0\x01\x02\0\0\x02";
 const ZPAQ_MIN_MEMORY: usize = 48 << 20;
 
@@ -47,7 +47,7 @@ fn zpaq(bytes: &[u8]) {
     assert_eq!(read(ZPAQ_MOST as usize), read(37));
 }
 
-/// Block size, and memory limit of its decoder, bytes.
+/// Block size, and memory limit of its decoder, both in bytes.
 const BLOCK: usize = 64 << 10;
 const BLOCK_MEMORY: usize = 8 << 20;
 

@@ -10,7 +10,7 @@ use packline_engine::CancelToken;
 use packline_runtime::{Input, Resources, Sink, Unobserved, WorkFault};
 use packline_testkit::{Random, hostile};
 
-/// Maximum size of the file that a delta builds, bytes.
+/// Maximum size in bytes of the file that a delta builds.
 const ENOUGH: usize = 4 << 20;
 /// Bytes of the head, and of the head of a part.
 const HEAD: usize = 136;

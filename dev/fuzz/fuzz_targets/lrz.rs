@@ -10,7 +10,7 @@ use packline_fuzz::no_bug;
 use packline_lrz::format::Protection;
 use packline_lrz::{Archive, ReadOptions, Resources, Sink, Unobserved};
 
-/// Limit of decompressed data, bytes.
+/// Limit of decompressed data in bytes.
 const ENOUGH: usize = 4 << 20;
 /// Limit of listed blocks.
 const BLOCKS: usize = 1000;

@@ -15,7 +15,7 @@ use packline_pln::{
 };
 use packline_runtime::WorkFault;
 
-/// Limit of content, bytes.
+/// Limit of content in bytes.
 const ENOUGH: usize = 4 << 20;
 /// Codings for writing; a byte of the input chooses one.
 const CODINGS: [&str; 8] = ["none", "slack", "lz4", "slack+lzo", "zstd:level=1", "gzip:level=1", "huff0", "slack+zle"];

@@ -22,7 +22,7 @@ pub struct Cores<T> {
     kinds: [Sharing<T>; KINDS],
     active: usize,
     now: f64,
-    /// Time that `active` threads ran, nanoseconds, summed over threads.
+    /// Time that `active` threads ran in nanoseconds, summed over threads.
     busy: [f64; KINDS],
 }
 
@@ -75,7 +75,7 @@ impl<T> Cores<T> {
         Some((end, task))
     }
 
-    /// Thread time spent on a kind of work, nanoseconds.
+    /// Thread time in nanoseconds spent on a kind of work.
     pub fn busy(&self, kind: Kind) -> f64 {
         self.busy[kind as usize]
     }

@@ -25,9 +25,9 @@ pub struct LockCounts {
     pub contended: u64,
     /// Times a worker passed by a queue because its lock was held.
     pub skipped: u64,
-    /// Total waiting time, nanoseconds.
+    /// Total waiting time in nanoseconds.
     pub waited: f64,
-    /// Longest wait, nanoseconds.
+    /// Longest wait in nanoseconds.
     pub longest: f64,
 }
 

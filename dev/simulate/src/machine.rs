@@ -17,7 +17,7 @@ pub struct Machine {
     pub costs: Costs,
 }
 
-/// Cost of synchronisation, nanoseconds.
+/// Cost of synchronisation in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Costs {
     /// Holding a lock to push or take a job, its cache lines local.

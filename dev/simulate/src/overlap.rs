@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 
-/// Begin and end, nanoseconds.
+/// Begin and end in nanoseconds.
 pub type Span = (f64, f64);
 
 /// The work of each span's thread, in nanoseconds of a thread alone on the machine; no other threads ran. `demand` is the threads'

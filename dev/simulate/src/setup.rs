@@ -41,7 +41,7 @@ impl Setup {
         Self { workers, design, queues: 1, wake: Wake::Broadcast, caller, window }
     }
 
-    /// packline with one queue in output order; `block` is the largest item, bytes.
+    /// packline with one queue in output order; `block` is the size of the largest item in bytes.
     pub fn packline(workers: usize, block: f64) -> Self {
         let window = Window::Bytes(Self::bytes(workers, block));
         let design = DesignName::Heap;

@@ -11,9 +11,9 @@ pub struct Point {
     pub codec: &'static str,
     /// Workers; 0 for the build without threads.
     pub jobs: usize,
-    /// Published time, seconds.
+    /// Published time in seconds.
     pub published: f64,
-    /// Simulated time, seconds.
+    /// Simulated time in seconds.
     pub simulated: f64,
     /// Whether the simulator's parameters were fitted on this point.
     pub fitted: bool,

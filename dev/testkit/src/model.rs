@@ -41,7 +41,7 @@ pub enum NodeKind {
 /// The content of a file: pieces of data, zeros between them.
 #[derive(Debug, Clone, Default)]
 pub struct Content {
-    /// Size of the file, bytes.
+    /// Size of the file in bytes.
     pub size: u64,
     /// Offsets and bytes, ascending, not adjacent.
     pub pieces: Vec<(u64, Bytes)>,

@@ -14,18 +14,18 @@ const MEASURE: &str = r#"
 /// The cost of one run, as counted by the kernel for the program and the children it waited for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Processor time in user mode, seconds.
+    /// Processor time in user mode in seconds.
     pub user: f64,
-    /// Processor time in the kernel, seconds.
+    /// Processor time in the kernel in seconds.
     pub system: f64,
-    /// Wall time, seconds.
+    /// Wall time in seconds.
     pub wall: f64,
-    /// Largest resident set, bytes.
+    /// Largest resident set in bytes.
     pub peak: u64,
 }
 
 impl Cost {
-    /// Total processor time, seconds.
+    /// Total processor time in seconds.
     pub fn cpu(&self) -> f64 {
         self.user + self.system
     }

@@ -10,7 +10,7 @@ pub fn monotonic_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Processor time of all threads of this process so far, seconds.
+/// Processor time in seconds of all threads of this process so far.
 pub fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -13,18 +13,18 @@ use serde_json::Value;
 
 use crate::PACKLINE;
 
-/// Little more than the least that reading this image takes.
+/// Slightly more than the minimum memory that reading this image needs.
 const LITTLE: &str = "19M";
 const FILES: usize = 2000;
 
-/// With an image whose order is not that of its names, and an empty directory for temporary files.
+/// Creates an image whose contents are not in the order of its names, and an empty directory for temporary files.
 fn with_image() -> Sandbox {
     let sandbox = with_source(5, (0..FILES).map(|at| text(at, 4096)));
     pack(&sandbox, &["-c", "gzip", "-b", "256K"]);
     sandbox
 }
 
-/// With a tar of so many files, whose names have so many digits and are not in the order of the entries.
+/// Creates a tar with the given number of files. The names have the given number of digits and are not in the order of the entries.
 fn with_source(digits: usize, contents: impl ExactSizeIterator<Item = Vec<u8>>) -> Sandbox {
     let sandbox = Sandbox::in_memory(PACKLINE);
     let count = contents.len();

@@ -14,7 +14,7 @@ pub(crate) use trial::{Trial, encoder_memory};
 
 pub(crate) const NAME: &str = "gzip";
 
-/// Memory of a decoder, bytes.
+/// Memory of a decoder in bytes.
 pub(crate) const DECODER_MEMORY: usize = 16 * 1024;
 
 pub(crate) const HELP: &str = "\

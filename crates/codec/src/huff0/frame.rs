@@ -80,7 +80,7 @@ pub(super) fn decompress(decoder: &mut Huff0Decoder, src: &[u8], dst: &mut [u8])
 /// A block with its decoded header.
 struct Block<'a> {
     kind: u64,
-    /// Size of the content, bytes.
+    /// Size of the content in bytes.
     size: usize,
     body: &'a [u8],
 }

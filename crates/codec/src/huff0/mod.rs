@@ -103,7 +103,7 @@ pub struct Huff0Encoder {
 }
 
 impl Huff0Encoder {
-    /// Memory of an encoder, bytes; tables are on the stack.
+    /// Memory of an encoder in bytes; tables are on the stack.
     pub const MEMORY: usize = size_of::<Self>();
     /// Bytes of the largest block.
     pub const MAX_BLOCK: usize = MAX_BLOCK;
@@ -145,7 +145,7 @@ pub struct Huff0Decoder {
 }
 
 impl Huff0Decoder {
-    /// Memory of a decoder, bytes.
+    /// Memory of a decoder in bytes.
     pub const MEMORY: usize = size_of::<Self>() + size_of::<Tables>();
 
     /// A decoder for this processor.

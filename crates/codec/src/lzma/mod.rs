@@ -35,7 +35,7 @@ pub struct LzmaParams {
 impl LzmaParams {
     pub const DEFAULT_LEVEL: u32 = 5;
 
-    /// The dictionary for blocks of up to `block_size` bytes, bytes.
+    /// The dictionary size in bytes for blocks of up to `block_size` bytes.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
         self.model.dict_size(NAME, block_size)
     }

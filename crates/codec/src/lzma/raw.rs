@@ -39,7 +39,7 @@ impl RawLzma {
         ((pb * 5 + lp) * 9 + lc) as u8
     }
 
-    /// The largest dictionary that a decoder needs for any block, bytes.
+    /// The largest dictionary in bytes that a decoder needs for any block.
     pub fn dict_size(&self) -> u32 {
         match self.level {
             1 => 1 << 20,

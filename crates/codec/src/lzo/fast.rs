@@ -20,7 +20,7 @@ impl Fast {
         Fast { table: vec![0; 1 << bits].into_boxed_slice(), bits }
     }
 
-    /// Memory of an encoder, bytes.
+    /// Memory of an encoder in bytes.
     pub fn memory(bits: u32) -> usize {
         4 << bits
     }

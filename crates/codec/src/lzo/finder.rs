@@ -61,7 +61,7 @@ impl Finder {
         }
     }
 
-    /// Memory of a finder, bytes.
+    /// Memory of a finder in bytes.
     pub const MEMORY: usize = 2 * ((1 << BITS2) + (1 << BITS3)) + 3 * (8 << BITS);
 
     /// Starts a search through a block, with cleared tables.

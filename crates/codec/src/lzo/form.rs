@@ -9,11 +9,11 @@ pub(super) const M1_MOST: usize = 1 << 10;
 pub(super) const M1_FAR_FIRST: usize = M2_MOST + 1;
 /// Farthest distance of such a match.
 pub(super) const M1_FAR_MOST: usize = M2_MOST + M1_MOST;
-/// Length of such a match, bytes.
+/// Length of such a match in bytes.
 pub(super) const M1_FAR_LENGTH: usize = 3;
 /// Farthest distance of a match that takes two bytes.
 pub(super) const M2_MOST: usize = 1 << 11;
-/// Longest match that takes two bytes, bytes.
+/// Length in bytes of the longest match that takes two bytes.
 pub(super) const M2_LONGEST: usize = 8;
 /// Farthest distance of the nearer matches that take three bytes.
 pub(super) const M3_MOST: usize = 1 << 14;

@@ -141,7 +141,7 @@ impl LzoEncoder {
         }
     }
 
-    /// Memory of an encoder, bytes.
+    /// Memory of an encoder in bytes.
     pub(crate) fn memory(params: &LzoParams) -> usize {
         table_bits(params.algorithm).map_or(Optimal::MEMORY, Fast::memory)
     }

@@ -50,7 +50,7 @@ impl Optimal {
         }
     }
 
-    /// Memory of an encoder, bytes.
+    /// Memory of an encoder in bytes.
     pub const MEMORY: usize = Finder::MEMORY + SECTION * size_of::<PositionMatches>() + Prices::memory(SECTION, REACH);
 
     /// Compresses `src` into `out`. `None` if the result does not fit.

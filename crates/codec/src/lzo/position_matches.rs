@@ -25,13 +25,13 @@ pub(super) struct PositionMatches {
 pub(super) struct Tally([U32x4; 3]);
 
 impl Longest {
-    /// Length, bytes; 0 if there is no match.
+    /// Length in bytes; 0 if there is no match.
     #[inline(always)]
     pub fn length(self) -> usize {
         (self.0 >> 16) as usize
     }
 
-    /// Distance back, bytes.
+    /// Distance back in bytes.
     #[inline(always)]
     pub fn distance(self) -> u16 {
         !(self.0 as u16)

@@ -54,7 +54,7 @@ impl Prices {
         }
     }
 
-    /// Memory, bytes.
+    /// Memory in bytes.
     pub const fn memory(section: usize, reach: usize) -> usize {
         (section + reach + 1) * 2 + section * (size_of::<States>() + 2)
     }

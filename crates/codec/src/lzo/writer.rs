@@ -7,9 +7,9 @@ use super::form::{
 /// A match: copies bytes from `distance` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match {
-    /// Length, bytes, at least 2.
+    /// Length in bytes, at least 2.
     pub length: usize,
-    /// Distance back, bytes, 1 to [`M4_MOST`](super::form::M4_MOST).
+    /// Distance back in bytes, 1 to [`M4_MOST`](super::form::M4_MOST).
     pub distance: usize,
 }
 

@@ -32,7 +32,7 @@ fn trim() {}
 mod tests {
     use super::*;
 
-    /// Resident memory of this process, bytes.
+    /// Resident memory of this process in bytes.
     fn resident() -> usize {
         let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
         sizes.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096

@@ -107,7 +107,7 @@ impl StreamSpec {
         }
     }
 
-    /// Upper bound of the memory of one encoder, bytes, without the member that the encoder returns.
+    /// Upper bound in bytes of the memory of one encoder, without the member that the encoder returns.
     pub fn memory(&self) -> usize {
         match self.format {
             StreamFormat::Gzip => crate::gzip::Deflater::memory(self.level),

@@ -16,7 +16,7 @@ const BITS: u32 = 14;
 /// Cost of a byte that occurs in a context for the first time, in [`BIT`]s, in addition to the cost by its frequency.
 const FIRST: u64 = 5 * BIT as u64;
 
-/// Memory used while contexts are chosen, bytes.
+/// Memory in bytes while contexts are chosen.
 pub(super) const MEMORY: usize = (size_of::<u32>() << BITS) + COUNTS * size_of::<[u32; 256]>();
 /// Number of literal contexts of all candidates.
 const COUNTS: usize = CONTEXTS.len() * 16;

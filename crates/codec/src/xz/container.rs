@@ -11,7 +11,7 @@ pub(crate) const CHECK: usize = 4;
 /// The filter LZMA2.
 pub(crate) const LZMA2: u8 = 0x21;
 
-/// Sizes of a block as the index stores them, bytes.
+/// Sizes in bytes of a block as the index stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockSizes {
     /// Header, compressed data and check, without padding.

@@ -17,7 +17,7 @@ const LEAST: i64 = 8;
 /// Bytes of a block per repeated word that a filter must add. Data that is not code also has some words that look like branches.
 const BYTES: usize = 4096;
 
-/// Memory used while a filter is chosen, without a copy of the block, bytes.
+/// Memory in bytes while a filter is chosen, without a copy of the block.
 pub(super) const MEMORY: usize = 2 * (size_of::<u32>() << BITS);
 
 /// Returns the filter out of `among` that suits a block. `spare` is at least as long as the block.

@@ -53,9 +53,9 @@ pub enum DictSize {
 }
 
 impl DictSize {
-    /// Smallest dictionary, bytes. Readers allocate it for metadata blocks anyway.
+    /// Smallest dictionary in bytes. Readers allocate it for metadata blocks anyway.
     pub const MIN: u32 = 8 * 1024;
-    /// Largest dictionary, bytes.
+    /// Largest dictionary in bytes.
     pub const MAX: u32 = 1024 * 1024;
 
     /// The dictionary for blocks of `block_size` bytes, bytes. `None` unless the format can store the size and readers accept it: 2^n or

@@ -99,7 +99,7 @@ impl LzmaModel {
         Ok(())
     }
 
-    /// The dictionary size for a block size, bytes.
+    /// The dictionary size in bytes for a block size.
     pub(crate) fn dict_size(&self, codec: &'static str, block_size: usize) -> Result<u32, CodecError> {
         self.dict_size.resolve(block_size).ok_or_else(|| CodecError::Conflict {
             codec,

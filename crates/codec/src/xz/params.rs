@@ -60,7 +60,7 @@ impl XzParams {
     /// The filters that `auto` includes. All kernels read them. [`Bcj::Ia64`] is left out because many kernels lack it now.
     pub const AUTO: [Bcj; 5] = [Bcj::X86, Bcj::PowerPc, Bcj::Arm, Bcj::ArmThumb, Bcj::Sparc];
 
-    /// The largest dictionary of blocks of up to `block_size` bytes, bytes. A decoder needs as much memory.
+    /// The size in bytes of the largest dictionary of blocks of up to `block_size` bytes. A decoder needs as much memory.
     pub fn dict_size(&self, block_size: usize) -> Result<u32, CodecError> {
         self.model.dict_size(NAME, block_size)
     }

@@ -19,7 +19,7 @@ pub(crate) struct Settings {
     lc: u32,
     lp: u32,
     pb: u32,
-    /// Upper bound of a block's dictionary, bytes.
+    /// Upper bound in bytes of a block's dictionary.
     dict_limit: u32,
 }
 
@@ -47,7 +47,7 @@ impl Settings {
         options(self.dictionary(size), [self.lc, self.lp, self.pb], search)
     }
 
-    /// The dictionary for a block of `size` bytes, bytes.
+    /// The dictionary size in bytes for a block of `size` bytes.
     pub(crate) fn dictionary(&self, size: usize) -> u32 {
         useful(size).min(self.dict_limit as usize) as u32
     }
@@ -73,7 +73,7 @@ impl Settings {
         Settings { lc, lp, pb, ..self }
     }
 
-    /// Memory of the library's encoder, bytes.
+    /// Memory of the library's encoder in bytes.
     pub(crate) fn library_memory(&self) -> usize {
         STATE + encoder_usage(&self.options(self.dict_limit as usize))
     }

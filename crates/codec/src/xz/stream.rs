@@ -138,7 +138,7 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
-    /// The memory that the last rejected stream needs, bytes.
+    /// The memory in bytes that the last rejected stream needs.
     pub(crate) fn needed_memory(&self) -> u64 {
         // SAFETY: the stream is initialised.
         unsafe { sys::lzma_memusage(&self.inner) }
@@ -201,7 +201,7 @@ pub(super) fn bare(options: &sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
     [sys::lzma_filter { id: LZMA1EXT, options }, end]
 }
 
-/// Memory of an encoder with these options, bytes, by the library's own estimate.
+/// Memory in bytes of an encoder with these options, by the library's own estimate.
 pub(crate) fn encoder_usage(options: &sys::lzma_options_lzma) -> usize {
     let filters = chain(Some(Bcj::X86), options);
     // SAFETY: the filters and options live during the call.

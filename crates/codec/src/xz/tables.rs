@@ -10,7 +10,7 @@ use liblzma_sys as sys;
 
 use crate::memory::mapping::LargePages;
 
-/// Minimum size for large pages, bytes. The TLB covers smaller tables, and clearing large pages is slow for short-lived blocks.
+/// Minimum size for large pages in bytes. The TLB covers smaller tables, and clearing large pages is slow for short-lived blocks.
 const LARGE: usize = 4 << 20;
 
 /// An allocator for one stream at a time, and the allocations of the stream.

@@ -101,7 +101,7 @@ impl ComponentSpec {
         }
     }
 
-    /// Memory, bytes.
+    /// Memory in bytes.
     fn memory(&self) -> u64 {
         match *self {
             ComponentSpec::Const { .. } | ComponentSpec::Avg { .. } => 0,
@@ -142,7 +142,7 @@ impl Arrays {
         Ok(Arrays { h_bits, m_bits })
     }
 
-    /// Memory, bytes.
+    /// Memory in bytes.
     pub(super) fn memory(self) -> u64 {
         (4 << self.h_bits) + (1 << self.m_bits)
     }
@@ -183,12 +183,12 @@ impl Header {
         Ok(Header { arrays: Arrays::new(h, m)?, post: Arrays::new(post_h, post_m)?, components, program })
     }
 
-    /// Memory of the model, its program's arrays included, bytes.
+    /// Memory in bytes of the model, including the arrays of its program.
     pub(super) fn memory(&self) -> u64 {
         self.arrays.memory() + self.components.iter().map(ComponentSpec::memory).sum::<u64>()
     }
 
-    /// Memory of its mixers, bytes.
+    /// Memory of its mixers in bytes.
     pub(super) fn mixing(&self) -> u64 {
         self.components.iter().filter(|kind| matches!(kind, ComponentSpec::Mix { .. })).map(ComponentSpec::memory).sum()
     }

@@ -51,7 +51,7 @@ enum Stage {
 /// Errors in the stream have the kind [`InvalidData`](io::ErrorKind::InvalidData) and contain a [`CodecError`](crate::CodecError).
 pub struct ZpaqReader<R> {
     source: Source<R>,
-    /// Limit of the memory of a model and its programs, bytes.
+    /// Limit in bytes of the memory of a model and its programs.
     memory: u64,
     /// Number of blocks so far, and the total memory of their models.
     blocks: u64,

@@ -16,7 +16,7 @@ pub(super) struct Source<R> {
 }
 
 impl<R: Read> Source<R> {
-    /// Memory of a source without its reader, bytes.
+    /// Memory in bytes of a source without its reader.
     pub(super) const MEMORY: usize = BUFFER;
 
     pub(super) fn new(reader: R) -> Self {

@@ -23,7 +23,7 @@ impl LibraryEncoder {
         Ok(LibraryEncoder { context, level, classes: classes(level, block_size), current: None, checksum })
     }
 
-    /// Memory of an encoder, bytes.
+    /// Memory of an encoder in bytes.
     pub(super) fn memory(level: i32, block_size: usize) -> usize {
         classes(level, block_size).iter().map(context_size).max().unwrap_or(0)
     }

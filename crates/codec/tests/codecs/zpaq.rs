@@ -7,7 +7,7 @@ use packline_codec::{CodecError, Encoder, Outcome, ZpaqEncoder, ZpaqReader};
 use proptest::prelude::*;
 use sha1::{Digest, Sha1};
 
-/// Enough memory for every model in this file, bytes.
+/// Enough memory in bytes for every model in this file.
 const MEMORY: usize = 300 << 20;
 
 fn packed(level: u32, src: &[u8]) -> Option<Vec<u8>> {

@@ -15,7 +15,7 @@ const WORK: u8 = 18;
 /// Largest accepted binary logarithm of the work factor: 1 GiB.
 const MAX_WORK: u8 = 20;
 
-/// Memory of scrypt for a work factor, bytes.
+/// Memory in bytes of scrypt for a work factor.
 fn scrypt_memory(log: u8) -> u64 {
     1024 << log.min(50)
 }

@@ -17,7 +17,7 @@ use super::{DiffRequest, DiffSummary};
 use crate::read_plan::read_settings;
 use crate::{Error, Resources};
 
-/// Memory of one recorded use of a shared unit, bytes.
+/// Memory in bytes of one recorded use of a shared unit.
 const USE: u64 = 4;
 
 type Reporter<'f> = &'f mut dyn FnMut(&Difference) -> io::Result<bool>;
@@ -148,7 +148,7 @@ fn shares(resources: &Resources) -> [Resources; 2] {
     shares.map(|share| share.memory_limit(memory))
 }
 
-/// Returns the memory of the planner for a total limit, bytes.
+/// Returns the memory in bytes of the planner for a total limit.
 fn planning(limit: u64) -> u64 {
     QUEUE + 2 * links_share(limit)
 }

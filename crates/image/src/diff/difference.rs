@@ -42,7 +42,7 @@ pub enum What {
     Xattrs(Vec<Bytes>),
     /// The path is a name of different files, or a further name in only one tree. The first name of a file is not reported.
     Links,
-    /// Size of a regular file, bytes.
+    /// Size of a regular file in bytes.
     Size(u64, u64),
     /// Content of a regular file of the same size: offset of the first byte that differs.
     Content(u64),

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Error;
 
-/// Upper bound of the memory of a file with several names, bytes.
+/// Upper bound in bytes of the memory of a file with several names.
 const ENTRY_BYTES: usize = 48;
 
 /// Files with several names, of one tree.
@@ -13,7 +13,7 @@ pub(super) struct Links {
     /// The hash of the first name of each file.
     first: BTreeMap<(u64, u64), u64>,
     most: usize,
-    /// Memory limit of the whole comparison, bytes.
+    /// Memory limit in bytes of the whole comparison.
     limit: Option<u64>,
 }
 

@@ -18,14 +18,14 @@ use crate::Error;
 
 /// Maximum number of queued items, at which the walk pauses.
 const AHEAD_MOST: usize = 4096;
-/// Memory for files with several names, of each tree, without a memory limit, bytes.
+/// Memory in bytes of each tree for files with several names, if there is no memory limit.
 const LINKS_BYTES: usize = 64 << 20;
 /// Inverse of the share of a memory limit for files with several names, of each tree.
 pub(super) const LINKS_PART: u64 = 8;
-/// Memory of queued items, bytes, except for very long paths.
+/// Memory of queued items in bytes, except for very long paths.
 pub(super) const QUEUE: u64 = 4 << 20;
 
-/// Returns the memory for files with several names, of each tree, under a total limit, bytes.
+/// Returns the memory in bytes of each tree for files with several names, under a total limit.
 pub(super) fn links_share(limit: u64) -> u64 {
     limit / LINKS_PART
 }

@@ -28,7 +28,7 @@ pub(super) enum Side {
 pub(super) struct Node {
     pub(super) kind: NodeType,
     pub(super) meta: Meta,
-    /// Size of a regular file, bytes.
+    /// Size of a regular file in bytes.
     pub(super) size: u64,
     /// Target of a symbolic link.
     pub(super) target: Bytes,

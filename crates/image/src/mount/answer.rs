@@ -28,7 +28,7 @@ use crate::{Error, OpenedImage};
 const CACHE_FOREVER: Duration = Duration::from_secs(1 << 30);
 /// The only generation: an inode number is never reused.
 const GENERATION: Generation = Generation(0);
-/// Longest name, bytes.
+/// Longest name in bytes.
 const NAME: u32 = 255;
 /// Maximum number of read-ahead requests that the kernel may have waiting.
 const BACKGROUND: u16 = 64;

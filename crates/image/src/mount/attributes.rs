@@ -6,7 +6,7 @@ use fuser::{FileAttr, FileType, INodeNo};
 use packline_tree::Device;
 use packline_volume::{Inode, Node, NodeType, SharedVolume};
 
-/// Unit of `st_blocks`, bytes.
+/// Unit of `st_blocks` in bytes.
 const SECTOR: u64 = 512;
 
 pub(super) fn file_type(kind: NodeType) -> FileType {

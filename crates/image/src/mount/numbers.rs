@@ -15,7 +15,7 @@ use packline_volume::{Inode, NodeId, ReadError, SharedVolume};
 const PLACE: u64 = 1 << 63;
 /// Maximum number of recorded numbers; positions identify further inodes.
 const NOTED_MOST: usize = 4 << 20;
-/// Memory of a recorded number, with its share of the tree, bytes.
+/// Memory in bytes of a recorded number, with its share of the tree.
 const NOTED_BYTES: u64 = 24;
 /// Inverse of the share of a memory limit for recorded numbers.
 const PART: u64 = 16;

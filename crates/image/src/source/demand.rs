@@ -22,7 +22,7 @@ impl SourceDemand {
         SourceDemand { read: ReadDemand::new(&image.volume, limits, 0), links }
     }
 
-    /// Returns the memory of each worker to decode, bytes.
+    /// Returns the memory in bytes of each worker to decode.
     pub fn tool(&self) -> u64 {
         self.read.tool()
     }
@@ -39,7 +39,7 @@ impl SourceDemand {
         SourcePlan { read, alone: ReadPlan { fragments: 0, ..self.read.share_of(self.read.least()) } }
     }
 
-    /// Returns the memory of a plan, bytes.
+    /// Returns the memory of a plan in bytes.
     pub fn memory(&self, plan: &SourcePlan) -> u64 {
         let content = self.read.reading(plan.read.window as u64) + plan.read.fragments as u64;
         self.least() - self.read.least() + content

@@ -8,7 +8,7 @@ use super::{TarOptions, TarRoot, TarScope};
 use crate::SelectedWalk;
 use crate::links::Links;
 
-/// Largest file that a tar can hold, bytes.
+/// Largest file that a tar can hold in bytes.
 const SIZE_MAX: u64 = i64::MAX as u64;
 
 /// An item of the scope.

@@ -216,7 +216,7 @@ struct TarOptions {
     continue_on_error: bool,
     refuse_missing: bool,
     refuse_unstorable: bool,
-    /// Memory for the first names of files with several names, bytes.
+    /// Memory in bytes for the first names of files with several names.
     link_bytes: u64,
 }
 

@@ -48,7 +48,7 @@ fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> u
     most.unwrap_or(limits.workers.min(1))
 }
 
-/// Returns the memory of compressing, bytes.
+/// Returns the memory of compressing in bytes.
 fn compress_bytes(compression: Option<StreamSpec>, workers: usize, resources: &Resources) -> u64 {
     let tools = resources.limits().tools(workers);
     compression.map_or(0, |spec| spec.memory() as u64 * tools + window(spec, workers))

@@ -20,12 +20,12 @@ pub struct ResultCollector<'o> {
     /// Whether content of the image could not be read.
     pub is_damaged: bool,
     observer: &'o mut dyn Observer,
-    /// Length of the image, bytes.
+    /// Length of the image in bytes.
     total: u64,
 }
 
 impl<'o> ResultCollector<'o> {
-    /// `total` is the length of the image, bytes.
+    /// `total` is the length of the image in bytes.
     pub fn new(observer: &'o mut dyn Observer, total: u64) -> ResultCollector<'o> {
         let counts = UnpackCounts::default();
         let written = Written::default();

@@ -25,7 +25,7 @@ const JOB: u64 = 1 << 20;
 const AT_ONCE: u32 = 16;
 /// Approximate number of files per job of small or of empty files.
 const SMALL_FILES: u32 = 64;
-/// Memory of a file with own units and a piece of a shared one until the piece is written, bytes.
+/// Memory in bytes of a file with own units and a piece of a shared unit, until the piece is written.
 pub const ENDED_BYTES: usize = 160;
 
 /// Submits one window.
@@ -250,13 +250,13 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 }
 
-/// Pieces collected for a job, each with its offset in the file, bytes.
+/// Pieces collected for a job, each with its offset in bytes in the file.
 #[derive(Default)]
 struct PieceBatch {
     pieces: Vec<(u64, Piece)>,
     /// Bytes to write.
     data: u64,
-    /// Offset of the next piece in the file, bytes.
+    /// Offset in bytes of the next piece in the file.
     position: u64,
 }
 

@@ -174,7 +174,7 @@ struct Run<'r> {
     context: &'r Arc<UnpackContext>,
     staging_dir: &'r StagingDir,
     root: Inode,
-    /// Memory limit of the plan and the use counts, bytes.
+    /// Memory limit in bytes of the plan and the use counts.
     plan_bytes: usize,
     uses: UnitUseCounts,
 }

@@ -457,7 +457,7 @@ impl<'p> Planner<'p> {
         self.context.set_attributes(inode, (number, b""), handle.attributes(), outcome)
     }
 
-    /// Returns the memory that is needed to the end: directories and the names of links, bytes.
+    /// Returns the memory in bytes that is needed to the end, for directories and the names of links.
     pub fn retained_memory(&self) -> usize {
         let links = self.links.capacity() * size_of::<Link>();
         let planned = self.planned.capacity() * size_of::<(NodeId, FileKey)>();

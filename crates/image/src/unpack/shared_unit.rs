@@ -81,7 +81,7 @@ impl SharedUnit {
         Ok(TailBytes::Part(bytes, range))
     }
 
-    /// Returns the size of the unit in the image, bytes; 0 if it cannot be read.
+    /// Returns the size in bytes of the unit in the image; 0 if it cannot be read.
     pub fn stored_bytes(&self) -> u64 {
         self.unit.as_ref().map_or(0, |unit| u64::from(unit.stored))
     }

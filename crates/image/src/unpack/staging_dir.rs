@@ -19,7 +19,7 @@ use crate::{Error, Observer, Temporaries};
 
 /// Name of a staging directory inside a destination. Next to a destination, the destination's name is between the dot and the suffix.
 const STAGING: &str = ".packline-partial";
-/// Longest name of a directory entry, bytes.
+/// Longest name of a directory entry in bytes.
 const NAME_MOST: usize = 255;
 /// Attempts to remove a leftover before assuming that another run creates them.
 const LEFTOVERS_MOST: usize = 4;

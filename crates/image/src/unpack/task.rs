@@ -22,7 +22,7 @@ pub enum Job {
     Pieces {
         /// The file or files.
         part: Arc<Part>,
-        /// Pieces with their offsets in the file, bytes.
+        /// Pieces with their offsets in bytes in the file.
         pieces: Vec<(u64, Piece)>,
     },
     /// Pieces of one shared unit.
@@ -53,6 +53,6 @@ pub struct End {
     pub place: SharedPlace,
     /// Number of bytes.
     pub length: u32,
-    /// Offset in the files, bytes.
+    /// Offset in the files in bytes.
     pub position: u64,
 }

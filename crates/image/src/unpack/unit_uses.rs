@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use packline_volume::{Node, Scratch, SharedVolume, SpilledBlock, Visit};
 
-/// Memory of a counted unit, bytes, rounded up: map entry, store and position.
+/// Memory of a counted unit in bytes, rounded up: map entry, store and position.
 const UNIT_BYTES: usize = 160;
 
 /// Position of a spilled unit; empty before spilling, and if spilling failed.
@@ -50,7 +50,7 @@ impl UnitUseCounts {
         UnitUseCounts { volume: SharedVolume::clone(volume), scratch, most, units: None }
     }
 
-    /// Returns an upper bound of the memory, bytes.
+    /// Returns an upper bound in bytes of the memory.
     pub fn memory(&self) -> usize {
         self.most * UNIT_BYTES
     }

@@ -16,9 +16,9 @@ const NO_START: u64 = u64::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedFile {
     pub inode: NodeId,
-    /// Offset of its first own unit, bytes; `NO_START` if it is a piece of a shared unit, or empty.
+    /// Offset of its first own unit in bytes; `NO_START` if it is a piece of a shared unit, or empty.
     start: u64,
-    /// Size, bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Position of its end in a shared unit.
     tail: SharedPlace,

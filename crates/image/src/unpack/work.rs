@@ -391,5 +391,5 @@ impl JobRunner<'_> {
     }
 }
 
-/// Memory of a queued job, bytes, without the data that it refers to.
+/// Memory of a queued job in bytes, without the data that it refers to.
 pub const JOB_BYTES: usize = size_of::<task::Task>() + 256;

@@ -27,7 +27,7 @@ pub enum Dialect {
 pub struct LzmaProps {
     /// `(pb * 5 + lp) * 9 + lc`.
     pub contexts: u8,
-    /// Size of the dictionary, bytes; 0 in some files that were written to a pipe.
+    /// Size of the dictionary in bytes; 0 in some files that were written to a pipe.
     pub dict_size: u32,
 }
 

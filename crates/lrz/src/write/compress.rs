@@ -46,7 +46,7 @@ pub(super) struct CompressedBlock {
 
 pub(super) struct CompressTask {
     pub(super) policy: Policy,
-    /// Maximum block size, bytes.
+    /// Maximum block size in bytes.
     pub(super) block: usize,
     pub(super) seal: Option<Seal>,
 }

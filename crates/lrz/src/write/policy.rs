@@ -33,9 +33,9 @@ pub(super) struct Policy {
     pub(super) coder: Coder,
     /// The coder of stream 0, if it differs.
     pub(super) opcodes: Option<Coder>,
-    /// Maximum block size, bytes.
+    /// Maximum block size in bytes.
     pub(super) block: usize,
-    /// Minimum match length, bytes.
+    /// Minimum match length in bytes.
     pub(super) least: u64,
     /// Distance in bytes within which the coder finds matches better itself. Matches within it need [`LEAST_NEAR`] bytes.
     near: u64,

@@ -9,7 +9,7 @@ use super::lexer::{Lexer, Token};
 use super::predicate::Predicate;
 use super::{ActionHost, ActionLog};
 
-/// Maximum length of an action, bytes.
+/// Maximum length of an action in bytes.
 const MOST_BYTES: usize = 64 << 10;
 /// Maximum depth of parentheses, `!` and expressions in arguments.
 const MOST_NESTED: u32 = 100;

@@ -8,7 +8,7 @@ use packline_tree::{Bytes, Error};
 
 /// The last line before the contents, except for one line with only a `#`.
 pub(super) const DATA_MARK: &str = "# START OF DATA - DO NOT MODIFY";
-/// Maximum length of a definition, bytes. The longest value of an attribute fits, with four characters for each byte.
+/// Maximum length of a definition in bytes. The longest value of an attribute fits, with four characters for each byte.
 const LINE_MAX: usize = 1 << 20;
 
 /// The definitions up to the contents or the end, without comments and empty lines.

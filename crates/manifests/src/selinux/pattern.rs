@@ -7,7 +7,7 @@
 use packline_tree::Bytes;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Memory limit of a compiled expression, bytes. It is the default of the crate, and far more than the expression of a path needs.
+/// Memory limit in bytes of a compiled expression. It is the default of the crate, and far more than the expression of a path needs.
 const COMPILED_MAX: usize = 10 << 20;
 /// Maximum nesting of groups. It bounds the recursion of the crate's parser.
 const NESTING_MAX: u32 = 100;

@@ -93,7 +93,7 @@ impl From<Image> for OpenedImage {
 pub struct ImageFile(packline_image::ImageFile);
 
 impl ImageFile {
-    /// Size, bytes, holes included.
+    /// Size in bytes, holes included.
     pub fn size(&self) -> u64 {
         self.0.size()
     }

@@ -178,7 +178,7 @@ impl Bases {
         resources.memory.map(|_| spare.saturating_sub(self.memory()) / 2)
     }
 
-    /// Memory of their indexes, bytes.
+    /// Memory of their indexes in bytes.
     pub(crate) fn memory(&self) -> u64 {
         self.list.iter().map(|(_, base)| base.memory()).sum()
     }

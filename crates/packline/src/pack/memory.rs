@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// Minimum memory for the tree, bytes: a few thousand entries, and 1 MiB of the last tail ends.
 const TREE_LEAST: u64 = 2 << 20;
-/// Minimum default of content in flight, bytes.
+/// Minimum default in bytes of content in flight.
 const WINDOW_LEAST: u64 = 16 << 20;
 
 /// Upper bounds for the plan of a pack.

@@ -33,7 +33,7 @@ pub struct ImageSummary {
     pub workers_wanted: usize,
     /// Workers allowed by memory and the system's limit of threads.
     pub workers: usize,
-    /// Limit of content in flight, bytes.
+    /// Limit of content in flight in bytes.
     pub window: usize,
     /// Counts of the cache, if there was one.
     pub cache: Option<packline_cache::Counts>,

@@ -15,7 +15,7 @@ use super::planned::{OpenSource, Opening, PLAIN, PlannedSource, Share};
 use super::source::joined;
 use crate::error::Error;
 
-/// Minimum read-ahead of a directory's readers, bytes.
+/// Minimum read-ahead in bytes of a directory's readers.
 const AHEAD_LEAST: usize = 128 << 10;
 
 /// A directory that becomes the root.

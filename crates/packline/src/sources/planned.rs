@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
 pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
-/// Memory of a source that needs no decompressor, bytes.
+/// Memory in bytes of a source that needs no decompressor.
 pub(super) const PLAIN: u64 = 1 << 20;
 
 /// Receives the decoded blocks of an image.
@@ -125,7 +125,7 @@ pub(crate) struct OpenSource {
     pub(crate) replaced: Replaced,
 }
 
-/// Memory of the merged tree of a stack, bytes.
+/// Memory in bytes of the merged tree of a stack.
 pub(crate) struct TreeMemory {
     pub(crate) granted: u64,
     pub(crate) taken: u64,

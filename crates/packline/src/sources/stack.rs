@@ -23,7 +23,7 @@ use crate::error::Error;
 
 /// Maximum number of layers: each has an open file.
 const LAYERS_MOST: usize = 1_000;
-/// Minimum memory for the merged tree, bytes.
+/// Minimum memory in bytes for the merged tree.
 const TREE_LEAST: u64 = 4 << 20;
 
 pub(super) struct StackPlan {

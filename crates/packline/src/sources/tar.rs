@@ -16,7 +16,7 @@ use crate::container::opened_file::OpenedFile;
 use crate::container::recognise::{ZEROS, foreign_in, is_compressed, may_be_empty_tar, peeked, refuse_container};
 use crate::error::Error;
 
-/// Largest dictionary of a compressed tar if memory is not limited, bytes.
+/// Size in bytes of the largest dictionary of a compressed tar, if memory is not limited.
 const WINDOW_MOST: u64 = 128 << 20;
 /// Minimum memory for a compressed tar: enough for the default levels of gzip, xz, zstd and bzip2.
 const WINDOW_LEAST: u64 = 9 << 20;
@@ -24,7 +24,7 @@ const WINDOW_LEAST: u64 = 9 << 20;
 const BUFFERS_MOST: u64 = 32 << 20;
 /// Minimum bytes in flight between decompressing threads.
 const BUFFERS_LEAST: u64 = 4 << 20;
-/// Minimum memory of a decompressor, bytes.
+/// Minimum memory of a decompressor in bytes.
 pub(super) const DECOMPRESSOR_LEAST: u64 = WINDOW_LEAST + BUFFERS_LEAST;
 /// Memory of a tar that a stack reads in its file, bytes: a buffer.
 pub(super) const LAYER: u64 = 64 << 10;

@@ -8,14 +8,14 @@ pub const STORED_BLOCK: u32 = 1 << 24;
 pub struct TailPlace {
     /// Index into [`DataLayout::fragments`].
     pub fragment: u32,
-    /// Offset in the uncompressed fragment block, bytes.
+    /// Offset in bytes in the uncompressed fragment block.
     pub offset: u32,
 }
 
 /// Position of a file's content. Files with the same content may share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLayout {
-    /// File size, bytes, holes included.
+    /// File size in bytes, holes included.
     pub size: u64,
     /// Bytes of the file that are in sparse (zero) blocks.
     pub sparse: u64,

@@ -20,7 +20,7 @@ use crate::Options;
 use crate::format::wire::Put;
 use crate::read::{Image, ReadError};
 
-/// Length of a record, bytes.
+/// Length of a record in bytes.
 pub(crate) const RECORD_BYTES: usize = 64;
 const MAGIC: &[u8; 8] = b"packline";
 const VERSION: u16 = 1;

@@ -11,7 +11,7 @@ use packline_volume::ReadError;
 use crate::format::wire::Put;
 use crate::{BlockSize, Fragments, Options};
 
-/// Length of the superblock, bytes.
+/// Length of the superblock in bytes.
 pub const SUPERBLOCK_BYTES: u64 = 96;
 /// The start of a missing table.
 pub(crate) const NO_TABLE: u64 = u64::MAX;
@@ -87,19 +87,19 @@ pub struct Superblock {
     pub ids: u16,
     /// Reference of the root inode.
     pub root: u64,
-    /// Length of the image without padding, bytes.
+    /// Length in bytes of the image without padding.
     pub bytes_used: u64,
-    /// Start of the id table's index, bytes.
+    /// Start of the id table's index in bytes.
     pub id_table: u64,
-    /// Start of the xattr table's header, bytes; all ones if there is none.
+    /// Start of the xattr table's header in bytes; all ones if there is none.
     pub xattr_table: u64,
-    /// Start of the inode table, bytes.
+    /// Start of the inode table in bytes.
     pub inode_table: u64,
-    /// Start of the directory table, bytes.
+    /// Start of the directory table in bytes.
     pub directory_table: u64,
-    /// Start of the fragment table's index, bytes; all ones if there is none.
+    /// Start in bytes of the fragment table's index; all ones if there is none.
     pub fragment_table: u64,
-    /// Start of the export table's index, bytes; all ones if there is none.
+    /// Start of the export table's index in bytes; all ones if there is none.
     pub export_table: u64,
 }
 

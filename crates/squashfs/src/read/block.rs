@@ -68,7 +68,7 @@ impl BlockPlace {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     block_size: u32,
-    /// End of the image, bytes.
+    /// End of the image in bytes.
     end: u64,
 }
 
@@ -114,7 +114,7 @@ impl Blocks {
         file.size.min(file.blocks.saturating_mul(u64::from(bounds.block_size)))
     }
 
-    /// Returns the offset in the file of the next block, bytes.
+    /// Returns the offset in bytes in the file of the next block.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -162,7 +162,7 @@ pub(super) struct FilePieces {
     blocks: Option<Blocks>,
     /// The tail end and its length, until it has been returned.
     tail: Option<(TailPlace, u32)>,
-    /// Offset in the file of the next piece, bytes.
+    /// Offset in bytes in the file of the next piece.
     position: u64,
 }
 

@@ -35,7 +35,7 @@ const TRIED_MOST: usize = 100;
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
     pub origin: Origin,
-    /// Size of the cache of decompressed metadata, bytes; at least one metadata block is cached.
+    /// Size in bytes of the cache of decompressed metadata; at least one metadata block is cached.
     pub metadata_cache: usize,
 }
 

@@ -58,7 +58,7 @@ pub struct FileData {
     pub size: u64,
     /// Bytes in holes, as the inode says (informational).
     pub sparse: u64,
-    /// Offset of the first data block, bytes.
+    /// Offset of the first data block in bytes.
     pub start: u64,
     /// Number of size words.
     pub blocks: u64,

@@ -40,7 +40,7 @@ pub struct RawInode {
 pub struct ListingPlace {
     /// Start of its metadata block, bytes from the start of the directory table.
     pub block: u64,
-    /// Offset in the decompressed block, bytes.
+    /// Offset in the decompressed block in bytes.
     pub offset: u16,
 }
 

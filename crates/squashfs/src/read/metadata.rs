@@ -12,7 +12,7 @@ use crate::format::wire::STORED;
 
 /// Memory limit of a decoder: more than any sound image needs, and far less than a hostile image could demand.
 pub(super) const DECODER_MEMORY: usize = 64 << 20;
-/// Length of a block's header, bytes.
+/// Length of a block's header in bytes.
 const HEADER_BYTES: u64 = 2;
 /// Shortest possible block, bytes: a header and a byte.
 const SHORTEST: u64 = HEADER_BYTES + 1;

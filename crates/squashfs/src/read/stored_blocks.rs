@@ -22,7 +22,7 @@ pub enum StoredKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredBlock {
     pub kind: StoredKind,
-    /// Offset in the image, bytes.
+    /// Offset in the image in bytes.
     pub offset: u64,
     /// Bytes stored; for a metadata block, with its header.
     pub stored: u32,

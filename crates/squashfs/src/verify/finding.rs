@@ -18,7 +18,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The path of a file, if its content is affected.
     pub path: Option<Vec<u8>>,
-    /// Offset from the start of the image, bytes.
+    /// Offset in bytes from the start of the image.
     pub offset: u64,
     pub what: String,
     /// Valid values; for a note, usual values.

@@ -9,7 +9,7 @@ use crate::format::wire::STORED;
 use crate::read::metadata::Area;
 use crate::read::{Image, ReadError};
 
-/// Checks all tables; returns the decompressed length of the directory table, bytes.
+/// Checks all tables. Returns the decompressed length in bytes of the directory table.
 pub(super) fn all(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<u64, ReadError> {
     let tables = image.tables();
     let mut scan = Scan { image, settings, report };
@@ -32,7 +32,7 @@ struct Scan<'s, 'x> {
 }
 
 impl Scan<'_, '_> {
-    /// Checks all blocks; returns the decompressed length of the valid ones, bytes.
+    /// Checks all blocks. Returns the decompressed length in bytes of the valid blocks.
     fn table(&mut self, area: &Area, index: Option<&Indexed>) -> Result<u64, ReadError> {
         let mut at = area.start;
         let mut total = 0;

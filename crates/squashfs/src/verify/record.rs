@@ -7,7 +7,7 @@ use super::finding::Report;
 use crate::format::record::{RECORD_BYTES, Record};
 use crate::read::{BlockPlace, Image, ReadError};
 
-/// Reads the record, if the image has one. Returns its length, bytes.
+/// Reads the record, if the image has one. Returns its length in bytes.
 pub(super) fn length(image: &Image, report: &mut Report<'_>) -> Result<u64, ReadError> {
     match Record::read(image) {
         Ok(None) => Ok(0),

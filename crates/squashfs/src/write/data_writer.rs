@@ -29,7 +29,7 @@ pub(crate) struct DataWriter<'s> {
 }
 
 impl<'s> DataWriter<'s> {
-    /// `window` bounds the memory of the pipeline, bytes; `verify`: whether parts are recorded.
+    /// `window` bounds the memory of the pipeline in bytes; `verify`: whether parts are recorded.
     pub(crate) fn new(
         options: &Options,
         sink: &'s mut dyn Sink,

@@ -60,7 +60,7 @@ pub(crate) struct Decisions {
 }
 
 impl Decisions {
-    /// `window` bounds the memory of the pipeline, bytes.
+    /// `window` bounds the memory of the pipeline in bytes.
     pub(crate) fn new(options: &Options, window: usize) -> Decisions {
         let stored_fragments = options.stored.fragments || matches!(options.codec, Spec::None);
         Decisions {

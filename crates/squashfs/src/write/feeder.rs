@@ -17,7 +17,7 @@ const MIN_SLAB: usize = 256 * 1024;
 /// Maximum number of pieces of a slab.
 const MAX_ITEMS: usize = 2048;
 
-/// Returns the size of a slab for a block size, bytes.
+/// Returns the size in bytes of a slab for a block size.
 pub(crate) fn slab_size(block_size: BlockSize) -> usize {
     block_size.bytes().max(MIN_SLAB)
 }
@@ -39,7 +39,7 @@ pub(crate) struct FileCut {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     block_size: BlockSize,
-    /// Longest tail end that goes into a fragment block, bytes.
+    /// Longest tail end in bytes that goes into a fragment block.
     longest_tail: usize,
     pool: Arc<Buffers>,
     open: Option<Slab>,

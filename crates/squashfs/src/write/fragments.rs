@@ -58,7 +58,7 @@ impl FragmentBuffer {
 /// All fragment blocks so far, and the open block of each set.
 #[derive(Debug)]
 pub(crate) struct Fragments {
-    /// Size of a complete fragment block, bytes.
+    /// Size of a complete fragment block in bytes.
     size: usize,
     pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
@@ -69,7 +69,7 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// `size`: bytes of a fragment block; `window` bounds the memory of the pipeline, bytes.
+    /// `size`: bytes of a fragment block; `window` bounds the memory of the pipeline in bytes.
     pub(crate) fn new(size: u32, window: usize) -> Fragments {
         Fragments {
             size: size as usize,
@@ -129,7 +129,7 @@ impl Fragments {
         self.table
     }
 
-    /// Memory, bytes, without the open blocks, which their permits cover.
+    /// Memory in bytes, without the open blocks, which their permits cover.
     pub(crate) fn memory(&self) -> usize {
         self.tails.capacity() * size_of::<Tail>()
             + self.recent.memory()

@@ -61,7 +61,7 @@ pub(crate) struct Closed {
 }
 
 impl Closed {
-    /// Length of the table in the image, bytes.
+    /// Length of the table in the image in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
@@ -87,7 +87,7 @@ pub(crate) fn block_of(position: Position) -> usize {
     (position / METADATA_BLOCK_SIZE as u64) as usize
 }
 
-/// Returns the offset of a position in its block, bytes.
+/// Returns the offset in bytes of a position in its block.
 pub(crate) fn offset_of(position: Position) -> u16 {
     (position % METADATA_BLOCK_SIZE as u64) as u16
 }

@@ -18,15 +18,15 @@ use crate::{DataLayout, Error, Layout, MetadataCompressor, Options, Sink, XattrT
 /// Sizes and counts of an image for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageEnd {
-    /// Length of the image without padding, bytes, as in the superblock.
+    /// Length in bytes of the image without padding, as in the superblock.
     pub bytes_used: u64,
     /// Length with the record and padding, bytes: a multiple of [`Options::pad`].
     pub padded: u64,
-    /// Length of the inode table, bytes.
+    /// Length of the inode table in bytes.
     pub inode_table: u64,
-    /// Length of the directory table, bytes.
+    /// Length of the directory table in bytes.
     pub directory_table: u64,
-    /// Length of all other tables with their indices, bytes.
+    /// Length in bytes of all other tables with their indices.
     pub other_tables: u64,
     pub inodes: u32,
     /// Number of fragment blocks.

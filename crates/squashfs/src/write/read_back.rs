@@ -39,7 +39,7 @@ pub(crate) struct Unfinished<'a> {
     pub(crate) sink: &'a mut dyn Sink,
     pub(crate) pipeline: &'a mut BlockPipeline,
     pub(crate) block_size: BlockSize,
-    /// Memory for parts that are read ahead of the workers, bytes.
+    /// Memory in bytes for parts that are read ahead of the workers.
     pub(crate) window: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::format::layout::TailPlace;
 
 /// Bytes that are hashed at an anchor.
 const HASHED: usize = 16;
-/// Minimum distance between two anchors, bytes, which bounds their number.
+/// Minimum distance in bytes between two anchors, which bounds their number.
 const APART: usize = 64;
 /// One position in this many is an anchor.
 const ONE_IN: u16 = 256;

@@ -16,7 +16,7 @@ use crate::{Layout, Options};
 
 /// Bytes whose hash by casync's chunker is one less than a multiple of its divisor for chunks of 64 KiB, 49535.
 pub(crate) const MARK: &[u8; 48] = b"packline: chunkers cut behind this mark #0015398";
-/// The smallest chunk of casync and desync, bytes.
+/// The minimum chunk size in bytes of casync and desync.
 const SMALLEST_CHUNK: u64 = 16 * 1024;
 /// Minimum number of units between two aligned parts, so that zeros are on average at most 1/32 of the image.
 const NEAR: u64 = 16;

@@ -208,7 +208,7 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 }
 
 impl CompressTask {
-    /// `window` bounds the memory of the pipeline, bytes.
+    /// `window` bounds the memory of the pipeline in bytes.
     pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
         let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
         let codec = options.codec.clone();

@@ -42,7 +42,7 @@ pub struct Start {
     pub lookup: Lookup,
 }
 
-/// The smallest window that occupies all workers, bytes.
+/// The smallest window in bytes that occupies all workers.
 pub fn min_window(block_size: BlockSize) -> usize {
     slab_memory(block_size) + 2 * block_size.bytes()
 }
@@ -133,7 +133,7 @@ pub struct Writer<'s> {
     xattrs: XattrTable,
     options: Options,
     start: Start,
-    /// Limit of content in flight, bytes.
+    /// Limit of content in flight in bytes.
     window: usize,
     progress: Progress,
     /// Memory that the tree takes from the pipeline.

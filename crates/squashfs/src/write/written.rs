@@ -33,9 +33,9 @@ pub(crate) struct Hashes {
 /// A part of the image, written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Offset in the image, bytes.
+    /// Offset in the image in bytes.
     pub(crate) start: u64,
-    /// Length in the image, bytes.
+    /// Length in the image in bytes.
     pub(crate) length: u32,
     pub(crate) form: Form,
     pub(crate) hashes: Hashes,

@@ -29,7 +29,7 @@ impl Decoded {
         }
     }
 
-    /// Memory, bytes.
+    /// Memory in bytes.
     pub(super) fn cost(&self) -> usize {
         match self {
             Decoded::Large(buffer, _) => buffer.len(),

@@ -28,7 +28,7 @@ use crate::{FileData, ReadError, SharedVolume, ToVolume};
 /// Resources for reading; they do not affect the result.
 #[derive(Debug, Clone, Default)]
 pub struct ReadSettings {
-    /// Memory of shared units cached for later files, bytes.
+    /// Memory in bytes of shared units cached for later files.
     pub shared: usize,
     /// Directory of an unnamed temporary file for decoded shared units that are needed again and exceed the memory. The file holds only units
     /// that are still needed, and never more than 64 MiB or 64 times the image's size. Without a directory, or if the file fails, such a unit is
@@ -47,7 +47,7 @@ pub struct Request<T> {
     pub tag: T,
     /// The content to read.
     pub file: Option<FileData>,
-    /// Memory of the tag's data (a path, attributes), bytes. It counts in the window while the tag waits.
+    /// Memory in bytes of the tag's data (a path, attributes). It counts in the window while the tag waits.
     pub weight: usize,
 }
 

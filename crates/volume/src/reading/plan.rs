@@ -124,7 +124,7 @@ impl<'r, T> Plan<'r, T> {
         self.ended
     }
 
-    /// Memory of the largest job, bytes.
+    /// Memory of the largest job in bytes.
     fn job_bytes(&self) -> usize {
         self.run_limit + JOB_OVERHEAD
     }

@@ -196,7 +196,7 @@ impl Slot {
         *self.state.borrow_mut() = State::Promised;
     }
 
-    /// Returns the size of the unit, bytes.
+    /// Returns the size of the unit in bytes.
     ///
     /// # Errors
     /// The error of decoding the unit.

@@ -15,12 +15,12 @@ pub fn low(mut figures: Vec<f64>) -> f64 {
     figures.get(figures.len() / 4).copied().unwrap_or(0.0)
 }
 
-/// The median time of one step over rounds of `steps` steps, nanoseconds.
+/// The median time in nanoseconds of one step over rounds of `steps` steps.
 pub fn each(steps: usize, step: impl FnMut(usize)) -> f64 {
     median(times(ROUNDS, steps, step))
 }
 
-/// The time of one step in each of `rounds` rounds of `steps` steps, nanoseconds.
+/// The time in nanoseconds of one step in each of `rounds` rounds of `steps` steps.
 pub fn times(rounds: usize, steps: usize, mut step: impl FnMut(usize)) -> Vec<f64> {
     let round = |_| {
         let begin = host::nanoseconds();

@@ -18,7 +18,7 @@ const REST: Duration = Duration::from_micros(300);
 struct Sleeper {
     /// Set by the waking thread, cleared by the sleeper.
     called: AtomicBool,
-    /// Time of the wake-up, nanoseconds; 0 while asleep.
+    /// Time of the wake-up in nanoseconds; 0 while asleep.
     up: AtomicU64,
 }
 

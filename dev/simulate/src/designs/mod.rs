@@ -16,7 +16,7 @@ pub type Entry = (u64, usize);
 pub struct Choice {
     /// `None` if no queue has a job.
     pub queue: Option<usize>,
-    /// Time to choose, nanoseconds.
+    /// Time to choose in nanoseconds.
     pub cost: f64,
     /// Queues with earlier jobs that were skipped because they were locked.
     pub skipped: u64,
@@ -35,7 +35,7 @@ pub trait Design {
     fn choose(&mut self, worker: usize, held: &dyn Fn(usize) -> bool) -> Choice;
     fn pop(&mut self, queue: usize) -> Option<usize>;
     fn pending(&self) -> usize;
-    /// Cost of a queue operation, nanoseconds, of a design without locks.
+    /// Cost of a queue operation in nanoseconds, of a design without locks.
     fn lock_free(&self, _worker: Option<usize>, _queue: usize) -> Option<f64> {
         None
     }

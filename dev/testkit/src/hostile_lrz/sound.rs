@@ -14,7 +14,7 @@ pub(super) fn plain() -> Vec<u8> {
     WORDS.repeat(TIMES)
 }
 
-/// Its size, bytes.
+/// Its size in bytes.
 pub(super) const SIZE: u64 = (WORDS.len() * TIMES) as u64;
 
 /// Opcodes that produce it.

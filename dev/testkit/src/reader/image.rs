@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Length of a record, bytes; docs/format/squashfs-record.md.
+/// Length of a record in bytes; docs/format/squashfs-record.md.
 const RECORD: usize = 64;
 
 /// The content of an image and its faults.
@@ -23,7 +23,7 @@ pub struct Report {
     pub tree: Snapshot,
     /// Violated rules, a line each. Empty for a sound image.
     pub problems: Vec<String>,
-    /// Range of the data and fragment blocks, bytes.
+    /// Range in bytes of the data and fragment blocks.
     pub data_area: Range<u64>,
     /// Bytes of the data area, and of decoded fragment blocks, that no file uses.
     pub unused: u64,

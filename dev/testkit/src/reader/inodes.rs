@@ -61,7 +61,7 @@ pub(super) struct DirBody {
 
 #[derive(Debug)]
 pub(super) struct IndexEntry {
-    /// Offset in the listing, bytes.
+    /// Offset in the listing in bytes.
     pub position: u32,
     /// The metadata block in which this part of the listing starts.
     pub block: u32,

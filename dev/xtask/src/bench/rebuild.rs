@@ -41,7 +41,7 @@ struct Row {
     tree: String,
     means: &'static str,
     costs: Vec<Cost>,
-    /// CPU time of the clean build of the same tree, seconds.
+    /// CPU time in seconds of the clean build of the same tree.
     clean: f64,
     size: u64,
     equal: bool,

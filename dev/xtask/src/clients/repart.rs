@@ -11,7 +11,7 @@ pub const CLIENT: Client = Client {
     exercise,
 };
 
-/// systemd-repart begins the first partition here, bytes.
+/// Offset in bytes at which systemd-repart begins the first partition.
 const PARTITION: u64 = 1 << 20;
 
 fn exercise(run: &mut Run) -> Result<(), String> {

@@ -19,7 +19,7 @@ struct Growth {
     small: u64,
     large: u64,
     codec: &'static str,
-    /// Largest CPU time at the small size, seconds.
+    /// Largest CPU time in seconds at the small size.
     max_cpu: f64,
 }
 

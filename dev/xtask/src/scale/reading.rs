@@ -20,7 +20,7 @@ const COMMANDS: [&[&str]; 4] = [
 ];
 /// Runs a command and discards its output, which would need memory for a whole tar.
 const SILENT: [&str; 4] = ["bash", "-c", "exec \"$@\" > /dev/null", "silent"];
-/// Largest wall time for a hole of a terabyte, seconds.
+/// Largest wall time in seconds for a hole of a terabyte.
 const MAX_SPARSE: f64 = 10.0;
 
 pub(super) fn run(checks: &mut Checks) -> Result<(), String> {

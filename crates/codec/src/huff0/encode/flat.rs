@@ -2,7 +2,7 @@
 
 use super::histogram::{self, Counts};
 
-/// Minimum size for a decision by samples, bytes. Smaller blocks are cheap to count.
+/// Minimum size in bytes for a decision by samples. Smaller blocks are cheap to count.
 const LEAST: usize = 16 << 10;
 /// Samples of 256 bytes with at least this many different symbols are examined further. Uniformly random bytes have 162 on average, with a
 /// deviation of 5.

@@ -33,7 +33,7 @@ pub(crate) struct Exact {
 /// kept.
 pub(crate) struct ExactFinder {
     exact: Exact,
-    /// Largest distance, bytes.
+    /// Largest distance in bytes.
     farthest: usize,
     intervals: Intervals,
     /// The latest position of each hash of two bytes.
@@ -51,7 +51,7 @@ struct Tally {
 }
 
 impl Format {
-    /// Longest match, bytes.
+    /// Longest match in bytes.
     fn longest(self) -> usize {
         match self {
             Format::Zstd => LONGEST,

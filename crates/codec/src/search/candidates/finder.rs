@@ -38,7 +38,7 @@ pub(crate) struct Effort {
 /// Tables of positions, used for one block after another.
 pub(crate) struct Finder {
     effort: Effort,
-    /// Largest distance, bytes.
+    /// Largest distance in bytes.
     farthest: usize,
     three: Table,
     four: Table,
@@ -61,10 +61,10 @@ type Slots = [usize; 4];
 /// The matches at a position.
 struct Tally<'a> {
     here: LoadPosition<'a>,
-    /// Length of the continued match, bytes.
+    /// Length of the continued match in bytes.
     known: u32,
     known_distance: usize,
-    /// Longest of the matches found here, bytes.
+    /// Longest of the matches found here in bytes.
     longest: u32,
     /// Longest of all matches.
     best: Candidate,
@@ -80,7 +80,7 @@ impl Finder {
         Finder { effort, farthest, three, four, six, twelve, earlier: Box::new([0; REMEMBERED]), base: 0, next: 0 }
     }
 
-    /// Memory, bytes.
+    /// Memory in bytes.
     pub(crate) fn memory(effort: &Effort) -> usize {
         ((4 * size_of::<u64>()) << effort.bits) + REMEMBERED * size_of::<u32>()
     }

@@ -14,7 +14,7 @@ use crate::CodecError;
 pub(super) const DISTINCT: usize = 32;
 /// The distinguished lengths above [`DISTINCT`].
 const LONG: [usize; 10] = [40, 48, 64, 96, 128, 192, 256, 512, 1024, LONGEST];
-/// Shortest prefix of an interval, bytes. Only the root has a shorter one.
+/// Shortest prefix of an interval in bytes. Only the root has a shorter one.
 const SHORTEST: usize = 3;
 /// Maximum number of intervals on a path.
 const DEPTH: usize = DISTINCT + 1 - SHORTEST + LONG.len();
@@ -138,7 +138,7 @@ impl Intervals {
     }
 }
 
-/// Length of the prefix, bytes.
+/// Length of the prefix in bytes.
 #[inline(always)]
 fn length(interval: Interval) -> u32 {
     interval >> LARGEST_LOG

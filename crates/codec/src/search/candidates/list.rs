@@ -45,13 +45,13 @@ impl Candidate {
         Candidate(length << LARGEST_LOG | distance as u32)
     }
 
-    /// Length, bytes; 0 if there is no match.
+    /// Length in bytes; 0 if there is no match.
     #[inline(always)]
     pub(crate) fn length(self) -> usize {
         (self.0 >> LARGEST_LOG) as usize
     }
 
-    /// Distance back, bytes.
+    /// Distance back in bytes.
     #[inline(always)]
     pub(crate) fn distance(self) -> u32 {
         self.0 & DISTANCE

@@ -31,7 +31,7 @@ use finder::Finder;
 pub(crate) use list::{Candidate, CandidateList, Matches};
 pub(crate) use search::{Search, Searcher};
 
-/// Longest match, bytes.
+/// Longest match in bytes.
 pub(crate) const LONGEST: usize = (1 << 11) - 1;
 /// Largest block, binary logarithm of bytes.
 pub(crate) const LARGEST_LOG: u32 = 20;

@@ -6,7 +6,7 @@ use super::encoder::LzmaSearch;
 use super::range::{FLUSH, RangeEncoder};
 use crate::CodecError;
 
-/// Maximum size of a chunk's data, bytes.
+/// Maximum size of a chunk's data in bytes.
 const MAX_CHUNK: usize = 1 << 16;
 /// Upper bound of the bytes that one symbol takes.
 const SYMBOL: usize = 64;

@@ -9,7 +9,7 @@ use super::recode::KeptSymbols;
 use crate::CodecError;
 use crate::search::candidates::{CandidateList, LARGEST_LOG, Search, Searcher};
 
-/// Largest block, bytes.
+/// Largest block in bytes.
 pub(crate) const LARGEST: usize = 1 << LARGEST_LOG;
 /// Bytes whose candidates are found together.
 const PART: usize = 16 << 10;
@@ -56,7 +56,7 @@ impl LzmaSearch {
         self.kept = Some(KeptSymbols::new(size));
     }
 
-    /// Memory of [`LzmaSearch::keep_symbols`], bytes.
+    /// Memory in bytes of [`LzmaSearch::keep_symbols`].
     pub(crate) fn kept_memory(size: usize) -> usize {
         KeptSymbols::memory(size)
     }

@@ -11,7 +11,7 @@ pub(super) const LITERAL: usize = 0x300;
 /// Maximum number of literal contexts, which have at most four bits.
 const CONTEXTS: usize = 1 << 4;
 
-/// Shortest and longest match, bytes.
+/// Shortest and longest match in bytes.
 pub(super) const SHORTEST: usize = 2;
 pub(super) const LONGEST: usize = SHORTEST + 8 + 8 + 256 - 1;
 

@@ -41,7 +41,7 @@ impl Optimal {
         })
     }
 
-    /// Memory of an encoder, bytes.
+    /// Memory of an encoder in bytes.
     pub(crate) fn memory(effort: &Effort, block_size: usize) -> usize {
         let chunk = block_size.min(CHUNK);
         let parts = (chunk / effort.part + 1) * size_of::<Part>();

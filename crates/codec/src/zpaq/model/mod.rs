@@ -36,7 +36,7 @@ pub(super) enum Model {
     General(Box<General>),
 }
 
-/// Memory of a model without its components, bytes.
+/// Memory in bytes of a model without its components.
 const SMALL: u64 = 64 * 1024;
 
 impl Model {
@@ -56,14 +56,14 @@ impl Model {
     }
 }
 
-/// Upper bound of the memory of a header's model, bytes.
+/// Upper bound in bytes of the memory of a header's model.
 pub(super) fn memory(header: &Header) -> u64 {
     let components = header.components.len() as u64;
     // The mixers of the known models have places that stay zero, a seventh of their size.
     SMALL + components * 8192 + header.memory() + header.mixing() / 7
 }
 
-/// Upper bound of the memory of the model of a level, 1 to 3, bytes.
+/// Upper bound in bytes of the memory of the model of a level from 1 to 3.
 pub(super) fn memory_of_level(level: u32) -> u64 {
     let bytes = HEADERS[(level.clamp(1, 3) - 1) as usize];
     Header::parse(bytes).map_or(u64::MAX, |header| memory(&header))

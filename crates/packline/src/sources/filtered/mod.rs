@@ -25,10 +25,10 @@ use names::{Lead, OmittedNames};
 
 /// The reason in the error for a link, if the memory limit is too low.
 const NO_MEMORY: &str = "which does not fit the memory limit or is missing";
-/// Memory for copied contents, bytes.
+/// Memory for copied contents in bytes.
 const CONTENTS_MOST: u64 = 16 << 20;
 
-/// Memory of a [`Filtered`], bytes, of a total limit.
+/// Memory of a [`Filtered`] in bytes, of a total limit.
 pub(crate) fn filter_memory(limit: Option<u64>) -> u64 {
     limit.map_or(0, |limit| contents_memory(Some(limit)) + names_memory(Some(limit)))
 }

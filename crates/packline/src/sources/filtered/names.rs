@@ -49,7 +49,7 @@ pub(super) struct OmittedNames {
     /// Targets of waiting links by the link's name, and the links by target.
     waiting: BTreeMap<Bytes, Bytes>,
     wanted: BTreeMap<Bytes, Vec<Bytes>>,
-    /// Memory left, bytes.
+    /// Memory left in bytes.
     left: u64,
     full: bool,
 }

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 const STEP: usize = 256 << 10;
 /// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount.
 const KEPT_MOST: usize = 160 << 20;
-/// Memory of a directory or a link besides its names and attributes, bytes.
+/// Memory in bytes of a directory or a link, not counting its names and attributes.
 const KEPT_EACH: usize = 128;
 
 /// A tree being created.
@@ -36,7 +36,7 @@ pub(super) struct Extraction {
     left_out: BTreeSet<Bytes>,
     /// Existing directories whose permissions were extended, with their previous permissions.
     extended: BTreeMap<Bytes, u16>,
-    /// Memory of directories, links and skipped devices, bytes.
+    /// Memory in bytes of directories, links and skipped devices.
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
     warnings: Vec<String>,

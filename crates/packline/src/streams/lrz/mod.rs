@@ -37,13 +37,13 @@ use crate::sources::source::Source;
 
 /// Minimum of the largest supported dictionary of a compressed tar, bytes: enough for default levels.
 const TAR_WINDOW_LEAST: u64 = 9 << 20;
-/// Maximum of the largest supported dictionary of a compressed tar, bytes.
+/// Upper limit in bytes of the dictionary that a compressed tar may need.
 const TAR_WINDOW_MOST: u64 = 128 << 20;
 /// Bytes in flight while a tar is decompressed.
 const TAR_BUFFERS: u64 = 4 << 20;
 /// Chunks in flight between the thread that writes or reads a tar and the thread that compresses or decompresses it.
 const PIPE_CHUNKS: usize = 4;
-/// Memory of a pipe, bytes.
+/// Memory of a pipe in bytes.
 const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
 /// An open .lrz file.
@@ -52,7 +52,7 @@ pub struct OpenedLrz {
     pub archive: Archive,
     /// Its path as the user gave it.
     pub display_path: PathBuf,
-    /// Its size, bytes.
+    /// Its size in bytes.
     pub size: u64,
     /// Attributes of the file; `None` for a stream.
     about: Option<FileAttributes>,
@@ -333,7 +333,7 @@ fn source_failed() -> io::Error {
     io::Error::other("the source of the stream failed")
 }
 
-/// Limits of a decompressor of a tar, and the memory that it needs, bytes.
+/// Limits of the decompressor of a tar, and the memory in bytes that it needs.
 fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
     let Some(memory) = memory else { return (Limits::default(), 0) };
     let limits =

@@ -104,7 +104,7 @@ impl PlnReader {
         Ok(true)
     }
 
-    /// Size of the content, bytes.
+    /// Size of the content in bytes.
     pub fn size(&self) -> u64 {
         self.content.reader().size()
     }

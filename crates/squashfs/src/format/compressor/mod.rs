@@ -88,7 +88,7 @@ pub(crate) fn options_block(options: &Options) -> Result<Vec<u8>, Error> {
     Ok(words.map_or_else(Vec::new, |payload| metadata_block(&payload, true)))
 }
 
-/// Start of the data area: right after the superblock and the compressor options, bytes.
+/// Offset in bytes of the data area, which starts right after the superblock and the compressor options.
 ///
 /// # Errors
 /// Errors of `options_block`.

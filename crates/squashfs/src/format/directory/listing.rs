@@ -13,13 +13,13 @@ use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
 
 /// Maximum number of entries of a run.
 const MOST_ENTRIES: u32 = 256;
-/// Length of a run's header, bytes.
+/// Length of a run's header in bytes.
 const HEADER_BYTES: u32 = 12;
-/// Length of an entry without its name, bytes.
+/// Length in bytes of an entry without its name.
 const ENTRY_BYTES: u32 = 8;
 /// Longest name, bytes: Linux's limit. The format allows one byte more.
 const LONGEST_NAME: usize = 255;
-/// Length of an entry of a directory's index without its name, bytes.
+/// Length in bytes of an entry of a directory's index without its name.
 const INDEX_BYTES: usize = 12;
 
 /// The current run.

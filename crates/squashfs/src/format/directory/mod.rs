@@ -20,14 +20,14 @@ use crate::write::numbering::{Numbering, display_path};
 
 const MOST_ENTRIES: u32 = 256;
 const HEADER_BYTES: usize = 12;
-/// Longest name in the format, bytes.
+/// Longest name in the format in bytes.
 const LONGEST_NAME: usize = 256;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listing {
     /// Start in the directory table.
     pub(crate) start: Position,
-    /// Length, bytes.
+    /// Length in bytes.
     pub(crate) length: u32,
     /// Index of its first entry in [`Listings::indices`].
     pub(crate) first_index: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Listing {
 /// A run in a listing's index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Index {
-    /// Offset of the run in the listing, bytes.
+    /// Offset of the run in the listing in bytes.
     pub(crate) offset: u32,
     /// The first name in the run.
     pub(crate) first: NodeId,

@@ -14,7 +14,7 @@ use crate::read::inode::node_type;
 use crate::read::metadata::{Cursor, MetaPlace};
 use crate::read::{DirData, FileData, Inode, InodeRef, Node, NodeType, ReadError};
 
-/// Longest target of a symbolic link, bytes.
+/// Longest target of a symbolic link in bytes.
 const LONGEST_TARGET: u32 = 65_535;
 
 /// Tables that inodes are checked against.

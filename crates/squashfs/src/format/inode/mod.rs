@@ -20,7 +20,7 @@ pub(crate) const EXTENDED: u16 = 7;
 pub(crate) const UNSTORED: u32 = 3;
 /// Maximum number of index entries of a directory.
 pub(crate) const MOST_INDICES: usize = u16::MAX as usize;
-/// Longest listing, bytes.
+/// Longest listing in bytes.
 pub(crate) const LONGEST_LISTING: u64 = (u32::MAX - UNSTORED) as u64;
 
 /// Basic type of an inode, also used in listings.
@@ -153,7 +153,7 @@ pub(crate) struct ListingPlace {
     pub(crate) block: u32,
     /// Offset in the raw block.
     pub(crate) offset: u16,
-    /// Length, bytes; at most [`LONGEST_LISTING`].
+    /// Length in bytes; at most [`LONGEST_LISTING`].
     pub(crate) length: u32,
     /// Number of index entries that follow the inode.
     pub(crate) indices: u16,

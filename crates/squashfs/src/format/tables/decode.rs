@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 /// Cached bytes of an index, enough for 67 million fragments. Further offsets are read when needed.
 const KEPT_BYTES: u64 = 1 << 20;
-/// Longest metadata block as stored, header included, bytes.
+/// Length in bytes of the longest stored metadata block, including its header.
 const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
 /// Header of the xattr table: start of the key-value table u64, sets u32, zero u32.
 const XATTR_HEADER: u64 = 16;
-/// Length of an entry of the fragment table, and of the table of xattr sets, bytes.
+/// Length in bytes of an entry of the fragment table and of the table of xattr sets.
 pub(crate) const ENTRY_BYTES: u64 = 16;
 
 /// A table of entries of one size. An index of offsets leads to its metadata blocks.
@@ -23,7 +23,7 @@ pub(crate) struct Indexed {
     pub(crate) area: Area,
     /// Number of entries.
     pub(crate) count: u64,
-    /// Size of an entry, bytes.
+    /// Size of an entry in bytes.
     width: u64,
     /// Start of the index; it ends with the last complete offset.
     pub(crate) index: u64,

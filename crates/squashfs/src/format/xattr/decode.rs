@@ -10,14 +10,14 @@ use crate::read::ReadError;
 use crate::read::metadata::{Cursor, MetaPlace, Store};
 use std::sync::Arc;
 
-/// Limit of the names and values of one set, bytes. Linux allows 64 KiB of names, and as much for each value. The format allows more, and a few
+/// Limit in bytes of the names and values of one set. Linux allows 64 KiB of names, and as much for each value. The format allows more, and a few
 /// bytes of an image could lead to any amount.
 const MOST_BYTES: u64 = 16 << 20;
 /// Bytes charged for an attribute in addition to its own, so that a set of many small attributes is bounded, too.
 const OVERHEAD: u64 = 64;
-/// Length of a reference to a value stored elsewhere, bytes.
+/// Length in bytes of a reference to a value stored elsewhere.
 const REFERENCE_BYTES: u32 = 8;
-/// Prefix, length of the name and length of the value, bytes.
+/// Size in bytes of the prefix, the length of the name and the length of the value.
 const HEADERS: u64 = 8;
 
 /// The attributes of a set, with its stated and actual sizes.

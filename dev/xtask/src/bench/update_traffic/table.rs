@@ -7,7 +7,7 @@ pub struct Row {
     pub block: String,
     pub image: String,
     pub change: String,
-    /// Size of the new image, bytes.
+    /// Size of the new image in bytes.
     pub size: u64,
     pub traffic: Traffic,
 }

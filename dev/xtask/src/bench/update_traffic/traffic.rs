@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Size of RAUC's blocks, bytes.
+/// Size of RAUC's blocks in bytes.
 const RAUC_BLOCK: usize = 4096;
 
 /// Programs. Some may be missing.

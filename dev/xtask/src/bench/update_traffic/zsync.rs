@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// zsyncmake's block size for files of 100 MB or more, and for smaller ones, bytes.
+/// zsyncmake's block size in bytes for files of 100 MB or more, and for smaller files.
 const BLOCKS: [usize; 2] = [4096, 2048];
 
 pub fn missing(old: &[u8], new: &[u8]) -> u64 {

@@ -29,7 +29,7 @@ pub(in crate::zpaq) struct Cm {
 }
 
 impl Cm {
-    /// Memory with `1 << bits` slots, bytes.
+    /// Memory with `1 << bits` slots in bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         4 << bits
     }
@@ -63,7 +63,7 @@ pub(in crate::zpaq) struct Sse {
 }
 
 impl Sse {
-    /// Memory with `32 << bits` slots, bytes.
+    /// Memory with `32 << bits` slots in bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         128 << bits
     }

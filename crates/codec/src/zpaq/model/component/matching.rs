@@ -3,7 +3,7 @@
 use crate::zpaq::model::position::Position;
 use crate::zpaq::model::tables::stretch;
 
-/// Maximum counted length of a match, bytes.
+/// Maximum counted length of a match in bytes.
 const LONGEST: u32 = 255;
 
 /// A match model: an index of contexts, and a ring of recent bytes.

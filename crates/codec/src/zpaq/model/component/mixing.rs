@@ -65,7 +65,7 @@ pub(in crate::zpaq) struct Mix2 {
 }
 
 impl Mix2 {
-    /// Memory with `1 << bits` weights, bytes.
+    /// Memory with `1 << bits` weights in bytes.
     pub(in crate::zpaq) fn memory(bits: u8) -> u64 {
         2 << bits
     }

@@ -49,7 +49,7 @@ pub(crate) enum EntryLocation {
 }
 
 impl EntryLocation {
-    /// For log messages.
+    /// Returns the location as text for log messages.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             EntryLocation::Local => "in the directory",

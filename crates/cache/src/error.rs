@@ -18,7 +18,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The directory has other content.
-    #[error("{path}: is not a block cache (expected an empty directory, or one that has CACHEDIR.TAG and v1)", path = .0.escaped())]
+    #[error("{path}: is not a block cache (expected an empty directory, or a directory with CACHEDIR.TAG and v1)", path = .0.escaped())]
     NotACache(PathBuf),
 }
 

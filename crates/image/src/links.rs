@@ -51,8 +51,8 @@ impl Links {
 
     fn remember(&mut self, inode: &Inode, path: &[u8]) -> Result<(), ReadError> {
         let Some(left) = self.left.checked_sub(cost(path)) else {
-            let what = "more files with several names than there is memory to remember their names".to_string();
-            let expected = "more memory allowed, or hard links written as files".to_string();
+            let what = "not enough memory to remember the names of all files with several names".to_string();
+            let expected = "a larger memory limit, or hard links written as files".to_string();
             return Err(ReadError::Unsupported(Unsupported { what, expected }));
         };
         self.left = left;

@@ -225,7 +225,7 @@ pub enum StreamError {
     /// Damage to a .pln file that comes through a stream and has recovery data.
     #[cfg(feature = "pln")]
     #[error(
-        "{0}; it has recovery data (expected a file and not a stream: saved to a file, it is repaired when it is read)"
+        "{0}; it has recovery data (expected a file, not a stream, because only a file is repaired when it is read)"
     )]
     Repairable(#[source] Box<StreamError>),
 }

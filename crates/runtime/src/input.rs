@@ -122,7 +122,7 @@ impl Input for FileInput {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset).map_err(|cause| match cause.kind() {
             io::ErrorKind::UnexpectedEof if offset.saturating_add(buffer.len() as u64) <= self.size => {
-                io::Error::new(cause.kind(), "the file became shorter while it was read (expected it to stay as it is)")
+                io::Error::new(cause.kind(), "the file became shorter while it was read (expected an unchanged file)")
             }
             _ => cause,
         })

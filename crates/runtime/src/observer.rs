@@ -10,7 +10,7 @@ use crate::escape::Escape;
 pub struct Problem<'a> {
     /// The error.
     pub error: &'a dyn std::error::Error,
-    /// The call that failed, if the error is that of an output.
+    /// The call that failed, if the error belongs to an output.
     pub output: Option<FailedOutput<'a>>,
 }
 

@@ -13,7 +13,8 @@ const PATIENCE: u32 = 100;
 /// The error of starting a thread, with advice.
 #[must_use]
 pub fn refused(cause: &io::Error) -> io::Error {
-    let what = format!("cannot start a thread: {cause} (expected limits of processes and memory that allow one more)");
+    let what =
+        format!("cannot start a thread: {cause} (expected process and memory limits that allow one more thread)");
     io::Error::new(cause.kind(), what)
 }
 

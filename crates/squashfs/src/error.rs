@@ -26,7 +26,7 @@ pub enum Error {
         offset: u64,
         /// The part, with the path of the entry if one is affected.
         what: String,
-        /// The fault, as a phrase: `has other bytes`.
+        /// The fault, as a phrase: `has different bytes`.
         is: String,
     },
     /// The input does not fit into the format.

@@ -152,8 +152,10 @@ impl Contents {
             return Ok(());
         }
         if self.file.is_none() {
-            let directory =
-                self.directory.as_deref().ok_or_else(|| no_space("memory, and there is not a directory for a file"))?;
+            let directory = self
+                .directory
+                .as_deref()
+                .ok_or_else(|| no_space("memory, because there is no directory for a temporary file"))?;
             let mut spill = Spill::new(directory)?;
             spill.append(&self.memory)?;
             self.memory = Vec::new();
@@ -200,7 +202,7 @@ impl Spill {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.length + bytes.len() as u64 > self.most {
-            return Err(no_space("half of what is free in the directory for temporary files"));
+            return Err(no_space("half of the free space in the directory for temporary files"));
         }
         self.file.write_all_at(bytes, self.length)?;
         self.length += bytes.len() as u64;

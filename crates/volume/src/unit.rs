@@ -85,7 +85,7 @@ impl Iterator for dyn Pieces + '_ {
 
 /// Reads and decodes units; for use by one thread.
 pub trait UnitDecoder: Send {
-    /// Decodes a unit to the start of `out`; returns its length, which is at most that of `out`.
+    /// Decodes a unit to the start of `out`; returns its length, which is at most the length of `out`.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the unit is malformed or longer than `out`, [`ReadError::Input`].

@@ -92,7 +92,7 @@ impl Sandbox {
         self.arg(name)
     }
 
-    /// Also creates the directories that lead to it. One that exists stays.
+    /// Creates a directory and the directories that lead to it. An existing directory stays.
     pub fn create_dir(&self, name: impl AsRef<Path>) -> PathBuf {
         let path = self.at(name);
         fs::create_dir_all(&path).unwrap();

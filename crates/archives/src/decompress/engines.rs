@@ -147,7 +147,7 @@ fn lzma_error(error: liblzma::stream::Error, limits: &Limits) -> Wrong {
     use liblzma::stream::Error as Lzma;
     match error {
         Lzma::MemLimit => too_large(limits.window),
-        Lzma::Mem if limits.threads > 1 => "no memory, or no thread, is left for the decoder".into(),
+        Lzma::Mem if limits.threads > 1 => "not enough memory or threads for the decoder".into(),
         Lzma::Mem => "out of memory".into(),
         Lzma::Data => "corrupt data".into(),
         Lzma::Format => "not such a stream".into(),

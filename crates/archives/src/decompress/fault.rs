@@ -23,5 +23,5 @@ pub(super) fn vanished(format: Format) -> io::Error {
 
 /// The reader of the output was dropped. This error only ends the threads.
 pub(super) fn abandoned() -> io::Error {
-    io::Error::new(io::ErrorKind::BrokenPipe, "nobody reads the decompressed data")
+    io::Error::new(io::ErrorKind::BrokenPipe, "the reader of the decompressed data has stopped")
 }

@@ -52,7 +52,8 @@ impl Archive {
 
     /// Stores an archive in a temporary file, decompressed.
     pub fn store(stream: Box<dyn Read + Send>, name: &str, options: &OciOptions) -> Result<Archive, Error> {
-        let nowhere = || wrong(name, "the archive has to be stored", "a directory for temporary files");
+        let nowhere =
+            || wrong(name, "the archive must first be stored in a temporary file", "a directory for temporary files");
         let directory = options.scratch.as_deref().ok_or_else(nowhere)?;
         let failed = |cause| unreadable(name.as_ref(), cause);
         let mut plain = decompress::open(stream, &options.limits).map_err(failed)?;

@@ -65,7 +65,13 @@ impl OciLayer {
     }
 
     fn stored(&self, limits: &Limits, scratch: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
-        let nowhere = || wrong(&self.name, "it is compressed and has to be stored", "a directory for temporary files");
+        let nowhere = || {
+            wrong(
+                &self.name,
+                "it is compressed and must first be stored in a temporary file",
+                "a directory for temporary files",
+            )
+        };
         let directory = scratch.ok_or_else(nowhere)?;
         let refused = |cause| self.unreadable(ScratchError::wrap(directory, cause));
         let mut file = unnamed_temp_file(directory).map_err(refused)?;

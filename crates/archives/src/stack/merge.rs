@@ -157,7 +157,7 @@ impl<'a> Merge<'a> {
             return Ok(());
         }
         let what = format!(
-            "the tree of {} entries so far takes {memory} bytes of memory, more than the {} there are",
+            "the tree of {} entries so far needs {memory} bytes of memory, but only {} are available",
             self.entries, self.options.memory
         );
         Err(Error::Entry {

@@ -40,12 +40,12 @@ const COPIES_MOST: u64 = 16 << 20;
 /// overlayfs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Whiteouts {
-    /// They hide entries of lower layers, and are removed.
+    /// Whiteouts hide entries of lower layers, and are removed.
     #[default]
     Apply,
-    /// They hide entries of lower layers, and are kept in the form of overlayfs, to hide entries below all layers.
+    /// Whiteouts hide entries of lower layers, and are kept in the form of overlayfs, to hide entries below all layers.
     Keep,
-    /// They are plain entries.
+    /// Whiteouts are plain entries.
     Ignore,
 }
 

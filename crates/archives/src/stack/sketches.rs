@@ -106,7 +106,7 @@ impl StackSource {
             return Ok(());
         }
         let what = format!(
-            "comparing {contents} files may take {needed} bytes of memory, and the tree takes {taken}: more than the {} there are",
+            "comparing {contents} files may need {needed} bytes of memory and the tree needs {taken}, but only {} are available",
             self.options.memory
         );
         let expected = "a larger memory limit, or an order by path".to_string();

@@ -151,7 +151,7 @@ impl Pax {
 
     fn push_xattr(&mut self, name: Bytes, value: Bytes) -> Result<(), ValueFault> {
         if name.is_empty() || name.contains(&0) {
-            return Err((format!("attribute name '{}'", show(&name)), "a name without NUL, not empty".into()));
+            return Err((format!("attribute name '{}'", show(&name)), "a nonempty name without NUL".into()));
         }
         self.xattrs.push(Xattr { name, value });
         Ok(())

@@ -108,7 +108,7 @@ fn counts_entries_of_unknown_types() {
     let (found, warnings) = read(&[odd, file("after", b"2"), end()].concat(), false).unwrap();
     assert_eq!(paths(&found), ["after"]);
     assert_eq!(warnings.len(), 6);
-    assert_eq!(warnings[5], "test.tar: 100 entries of unknown types are skipped in all");
+    assert_eq!(warnings[5], "test.tar: 100 entries of unknown types are skipped in total");
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub enum Failure {
     #[error("the answer is an entry that is damaged or of another block")]
     Wrong,
     /// Waiting for answers costs more than it saves.
-    #[error("compressing is faster than its answers")]
+    #[error("its answers take longer than compression")]
     Slow,
     /// The server cannot be reached.
     #[error("{0}")]

@@ -1,5 +1,5 @@
 //! Reads the clock and the time zone; no other file does.
-#![allow(clippy::disallowed_methods, reason = "this is the file that may")]
+#![allow(clippy::disallowed_methods, reason = "this is the only file that may read the clock")]
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime};

@@ -1,5 +1,5 @@
 //! Descriptors that the caller opened for this process and names by number.
-#![allow(unsafe_code, reason = "a number becomes a descriptor only so")]
+#![allow(unsafe_code, reason = "there is no safe way to turn a number into a descriptor")]
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};

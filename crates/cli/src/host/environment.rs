@@ -1,5 +1,5 @@
 //! Reads the environment; no other file does.
-#![allow(clippy::disallowed_methods, reason = "this is the file that may")]
+#![allow(clippy::disallowed_methods, reason = "this is the only file that may read the environment")]
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -1,5 +1,5 @@
 //! Reads processors, memory limits and memory use; no other file does.
-#![allow(clippy::disallowed_methods, reason = "this is the file that may count processors")]
+#![allow(clippy::disallowed_methods, reason = "this is the only file that may count processors")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -319,7 +319,7 @@ fn rejects_name_of_other_format_without_format_option() {
         ("y.gz", "a file compressed with gzip"),
     ] {
         let ran = pack(&sandbox, name, &[], &tar, host());
-        let what = format!("{name}: this is a name for {kind}, which cannot hold a tree");
+        let what = format!("{name}: the name suggests {kind}, which cannot hold a tree");
         assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains("--format"), "{ran:?}");
         assert_eq!(sandbox.names(), Vec::<String>::new());
     }

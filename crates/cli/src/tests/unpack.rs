@@ -95,7 +95,7 @@ fn summary_reports_work() {
     let quiet = run(&["unpack", "-q", "-f", &image, &into]);
     assert!(quiet.out.is_empty() && quiet.err.is_empty());
     let missing = run(&["unpack", "--subdir", "nowhere", &image, &sandbox.arg("x")]);
-    assert!(missing.status == 1 && missing.err.contains("nowhere is not there"), "{missing:?}");
+    assert!(missing.status == 1 && missing.err.contains("nowhere does not exist"), "{missing:?}");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn message_of(error: &packline::Error) -> String {
         }
         packline::Error::Base { path, cause } => match &**cause {
             BaseError::Foreign { what, expected } => {
-                let any = "--base-any takes such blocks too, and the image may then have other bytes";
+                let any = "--base-any reuses such blocks too; the bytes of the image may then differ";
                 format!("{}: {what} (expected {expected}; {any})", path.escaped())
             }
             _ => error.to_string(),

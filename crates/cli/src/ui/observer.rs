@@ -180,7 +180,7 @@ enum Names {
     None,
     /// In the format of squashfs-tools-ng, to standard output.
     ToolsNg,
-    /// With paths from the root, to standard output.
+    /// Lists paths from the root on standard output.
     Rooted,
     /// In the format of `packline list`, to standard output or standard error.
     ListFormat {

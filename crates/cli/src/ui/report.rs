@@ -125,7 +125,7 @@ fn based(summary: &ImageSummary) -> Option<String> {
     let counts = summary.base.as_ref()?;
     let taken = count(counts.taken, "block");
     let bytes = show_bytes(counts.taken_bytes);
-    let foreign = "; another encoder wrote them, so the image may have other bytes than without a base";
+    let foreign = "; another encoder wrote them, so the image may differ from an image packed without a base";
     Some(format!("base: {taken} taken ({bytes}){}", if counts.exact { "" } else { foreign }))
 }
 

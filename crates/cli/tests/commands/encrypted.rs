@@ -355,7 +355,7 @@ fn recovery_data_repairs_encrypted_files() {
         serde_json::from_str(&sandbox.good(&["info", "--json", "x.pln", "--identity", "key"]).text()).unwrap();
     assert!(info["recovery"]["recovery_bytes"].as_u64().unwrap() > 0 && info["logical_bytes"] == 700_000);
     sandbox.good(&[&["verify", "x.pln"][..], &key].concat());
-    // The magic, a wrapped key, a chunk, the end of what is encrypted.
+    // The magic, a wrapped key, a chunk, the end of the encrypted part.
     let sealed = info["physical_bytes"].as_u64().unwrap() as usize;
     for at in [2, 60, sealed / 2, sealed - 10] {
         let mut damaged = file.clone();

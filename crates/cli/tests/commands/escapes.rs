@@ -18,7 +18,7 @@ use crate::{PACKLINE, sandbox};
 /// that are not UTF-8, text that runs backwards, a tab.
 const NAME: &[u8] =
     b"\x1b]0;t\x07\xc2\x9b31m\x9b\x7f\npackline: forged\rpackline: forged\xff\xe2\x80\xaeg\xe2\x81\xa6p\xe2\x80\xa8\te";
-/// The same as far as it is UTF-8, which most options want.
+/// The valid UTF-8 of [`NAME`], for the many options that accept only UTF-8.
 const TEXT: &str = "\x1b]0;t\x07\u{9b}31m\x7f\npackline: forged\rpackline: forged\u{202e}g\u{2067}p\u{2028}\te";
 /// The placeholder for [`NAME`] in arguments.
 const HERE: &str = "{}";

@@ -28,7 +28,7 @@ fn with_bulk(megabytes: u64) -> Sandbox {
     sandbox
 }
 
-/// With more blocks than there are workers in any run, so that all of them wait and are woken.
+/// Packs more blocks than any run has workers, so that all workers wait and are woken.
 fn one_image(codec: &str, megabytes: u64) {
     let sandbox = with_bulk(megabytes);
     let pack = |options: &[&str]| pack(&sandbox, "bulk.tar", codec, &[&["-b", BLOCK], options].concat());
@@ -79,7 +79,7 @@ fn lzma() {
     one_image("lzma:level=1", 3);
 }
 
-/// At the default levels, where encoders keep most between blocks: one that compresses all, and several with any memory.
+/// At the default levels encoders keep most data between blocks. Compares --serial with runs of any number of workers and with little memory.
 #[test]
 fn default_levels() {
     let sandbox = with_bulk(1);

@@ -24,7 +24,7 @@ fn with_image() -> Sandbox {
     sandbox
 }
 
-/// Creates a tar with the given number of files. The names have the given number of digits and are not in the order of the entries.
+/// Creates a tar of files with these contents. The names have `digits` digits and are not in the order of the entries.
 fn with_source(digits: usize, contents: impl ExactSizeIterator<Item = Vec<u8>>) -> Sandbox {
     let sandbox = Sandbox::in_memory(PACKLINE);
     let count = contents.len();

@@ -61,7 +61,7 @@ fn memory_a_file() {
     assert!(each < 1024, "{each} bytes of memory for each small file");
 }
 
-/// Runs a command that reads, within so many megabytes; its peak must be within them too.
+/// Runs a command that reads with `budget` megabytes. Its peak memory must be within the budget.
 fn reading(budget: u64, words: &[&str]) {
     let limit = format!("{budget}M");
     let argv = [&[PACKLINE], words, &["--mem", &limit]].concat();
@@ -69,7 +69,7 @@ fn reading(budget: u64, words: &[&str]) {
     assert!(peak <= budget * MEGABYTE, "{words:?}: peak of {} MB with --mem {budget}M", peak / MEGABYTE);
 }
 
-/// Every way of reading an image, within so many megabytes.
+/// Reads an image in every way, each with `budget` megabytes.
 fn read_all_ways(sandbox: &Sandbox, budget: u64, tar: &str) {
     let [image, to, archive] = &["image.sqfs", "unpacked", "unpacked.tar"].map(|name| sandbox.arg(name));
     reading(budget, &["verify", "-q", image]);

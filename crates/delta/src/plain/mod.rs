@@ -67,7 +67,7 @@ impl Plain {
         }
         let other = || {
             Error::unsupported(
-                "the delta was made with another way to decode images",
+                "the delta was made with another method of decoding images",
                 "a delta of this version of packline",
             )
         };

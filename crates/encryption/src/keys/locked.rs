@@ -108,7 +108,7 @@ impl LockedKeys {
             File::Ssh(key) => match key.decrypt(passphrase.clone()) {
                 Ok(key) => Ok(Some(vec![Box::new(ssh::Identity::from(key))])),
                 Err(DecryptError::KeyDecryptionFailed) => Ok(None),
-                Err(cause) => Err(Error::key(format!("{}: {cause}", self.name), "one that ssh-keygen has made")),
+                Err(cause) => Err(Error::key(format!("{}: {cause}", self.name), "a key that ssh-keygen has written")),
             },
         }
     }

@@ -127,7 +127,7 @@ pub(crate) mod atomic {
             #[derive(Debug, Default)]
             pub(crate) struct $name(std::sync::atomic::$name);
 
-            #[allow(dead_code, reason = "each type has what any has that the engine uses")]
+            #[allow(dead_code, reason = "each type has all methods that the engine uses on any of them")]
             impl $name {
                 pub(crate) fn new(value: $of) -> Self {
                     Self(std::sync::atomic::$name::new(value))

@@ -75,7 +75,7 @@ impl Side {
             Side::Image(_) => self.node(b"", &Handle::Root),
             // The directory may be given as a symbolic link.
             Side::Directory(root) => {
-                let found = fs::metadata(root).map_err(|cause| refused(root, "cannot look at", cause))?;
+                let found = fs::metadata(root).map_err(|cause| refused(root, "cannot examine", cause))?;
                 of_host(root, &found)
             }
         }
@@ -91,7 +91,7 @@ impl Side {
             }
             _ => {
                 let place = self.host_path(path);
-                let found = fs::symlink_metadata(&place).map_err(|cause| refused(&place, "cannot look at", cause))?;
+                let found = fs::symlink_metadata(&place).map_err(|cause| refused(&place, "cannot examine", cause))?;
                 of_host(&place, &found)
             }
         }

@@ -37,9 +37,10 @@ pub enum TarScope {
     Selected(Selection),
     /// The entries below some directories.
     Below {
-        /// Their canonical paths.
+        /// The canonical paths of the directories.
         directories: Vec<Bytes>,
-        /// Whether their own names stay as a prefix of the names below them. If not, there must be one directory only, whose entry is left out.
+        /// Whether the names of the directories stay as a prefix of the names below them. If not, there must be only one directory, whose entry is
+        /// left out.
         keep: bool,
     },
 }

@@ -112,7 +112,7 @@ pub(crate) fn find_root(opened: &OpenedImage, path: &[u8]) -> Result<Inode, Erro
             Err(Error::Request { what: format!("{display_path} is not a directory"), expected: "a directory".into() })
         }
         None => Err(Error::Request {
-            what: format!("{display_path} is not there"),
+            what: format!("{display_path} does not exist"),
             expected: "a directory of the image".into(),
         }),
     }

@@ -43,7 +43,7 @@ impl Warning {
         let prefix = xattr.name.split_inclusive(|&byte| byte == b'.').next().unwrap_or_default().to_vec();
         let why = if forbidden { "they may not be set" } else { "the file system does not store them" };
         let text = format!(
-            "{}: attribute {} is left out, here and elsewhere those that begin with {}: {why}",
+            "{}: attribute {} is left out, like all attributes that begin with {}: {why}",
             path.escaped(),
             xattr.name.escaped(),
             prefix.escaped(),

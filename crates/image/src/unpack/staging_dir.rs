@@ -57,7 +57,7 @@ impl StagingDir {
             Ok(found) if found.is_dir() => StagingDir::into(path, force, temporaries),
             Ok(_) => Err(unsuitable(path, "is not a directory", "a directory, or a name that is not taken")),
             Err(cause) if cause.kind() == ErrorKind::NotFound => StagingDir::beside(path, temporaries),
-            Err(cause) => Err(Error::Output { path: path.to_path_buf(), action: "cannot look at it", cause }),
+            Err(cause) => Err(Error::Output { path: path.to_path_buf(), action: "cannot examine it", cause }),
         }
     }
 
@@ -252,16 +252,16 @@ fn remove_leftover(parent: &Directory, name: &[u8], path: &Path) -> Result<(), E
         Err(Refusal::Os(_, Errno::NOTDIR | Errno::LOOP)) => {
             return Err(unsuitable(
                 path,
-                "is in the way and not a directory",
-                "nothing there, or what a killed run left",
+                "exists and is not a directory",
+                "no such file, or a directory left by a killed run",
             ));
         }
         other => other.map_err(|refusal| refused(path, refusal))?,
     };
     let owner = leftover.owner().map_err(|refusal| refused(path, refusal))?;
     if owner != rustix::process::geteuid().as_raw() {
-        let what = format!("is in the way and belongs to user {owner}");
-        return Err(unsuitable(path, &what, "nothing there, or what a killed run of the same user left"));
+        let what = format!("exists and belongs to user {owner}");
+        return Err(unsuitable(path, &what, "no such file, or a directory left by a killed run of the same user"));
     }
     if !is_ours(parent, name, &leftover).map_err(|refusal| refused(path, refusal))? {
         return Err(busy(path));
@@ -345,7 +345,7 @@ mod tests {
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, top.path().join(".new.packline-partial")).unwrap();
         let error = open(&top.path().join("new"), false).unwrap_err().to_string();
-        assert!(error.contains("in the way"), "{error}");
+        assert!(error.contains("exists and is not a directory"), "{error}");
         assert!(outside.exists());
         if rustix::process::geteuid().is_root() {
             let planted = top.path().join(".other.packline-partial");

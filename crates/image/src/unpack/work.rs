@@ -197,7 +197,7 @@ impl JobRunner<'_> {
         unit.tail(start..start.saturating_add(length), tool).map_err(|why| match (why, unit.unit()) {
             (NoTail::Unit(cause), _) => cause,
             (NoTail::Beyond(bytes), Some(unit)) => self.context.opened.volume.shared_fault(unit, place, length, bytes),
-            (NoTail::Beyond(_), None) => ReadError::internal("a unit that is not there was decoded".to_string()),
+            (NoTail::Beyond(_), None) => ReadError::internal("a unit that does not exist was decoded".to_string()),
         })
     }
 

@@ -68,7 +68,12 @@ impl HostEntry {
             // An empty entry needs no file.
             None if keywords.size == Some(0) && self.found.is_none() => return Ok(0),
             None if self.found.is_some() => {
-                return Err(refused(place, &self.path, "is not a regular file", "one, as the content of type=file"));
+                return Err(refused(
+                    place,
+                    &self.path,
+                    "is not a regular file",
+                    "a regular file, for the content of type=file",
+                ));
             }
             None => return Err(self.missing(place, "contents= and the path of a file, or size=0")),
         };

@@ -123,7 +123,7 @@ impl Reading<'_> {
         if let Some(word) = more {
             return Err(place.error(format!("{} after `..`", quote(word)), "the end of the line"));
         }
-        let expected = "as many as there are directories above";
+        let expected = "at most one `..` for each directory above";
         self.above.pop().map(drop).ok_or_else(|| place.error("one `..` too many", expected))
     }
 

@@ -273,7 +273,7 @@ fn rejects_malformed_lines_with_the_missing_part() {
         assert!(found.contains(part), "{text}: {found}");
     }
     let long = format!("a s 1 1 1 {}", "x".repeat(2 << 20));
-    assert!(error(&long).contains("a longer line than definitions have"));
+    assert!(error(&long).contains("a line that is too long for a definition"));
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl<'a> Lines<'a> {
             if self.text.len() > LINE_MAX {
                 return Err(self
                     .place()
-                    .error("a longer line than definitions have", format!("at most {LINE_MAX} bytes")));
+                    .error("a line that is too long for a definition", format!("at most {LINE_MAX} bytes")));
             }
             if count > 0 && self.text.last() == Some(&b'\n') {
                 self.text.pop();

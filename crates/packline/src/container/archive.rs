@@ -117,7 +117,7 @@ impl Archive {
         }
     }
 
-    /// Its container.
+    /// Returns the container.
     pub fn content_kind(&self) -> ContentKind {
         match self {
             Archive::SquashFs(_) => ContentKind::SquashFs,

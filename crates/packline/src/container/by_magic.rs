@@ -101,7 +101,7 @@ impl ContentKind {
 pub(crate) fn log_kind(name: &Path, found: Option<ContentKind>) {
     match found {
         Some(found) => log::debug!("{}: recognised as {found} by its first bytes", name.escaped()),
-        None => log::debug!("{}: the first bytes are those of no known container", name.escaped()),
+        None => log::debug!("{}: the first bytes match no known container", name.escaped()),
     }
 }
 

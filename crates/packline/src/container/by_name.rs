@@ -58,7 +58,7 @@ impl Container {
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
-                what: format!("{}: this is a name for {kind}, which cannot hold a tree", path.escaped()),
+                what: format!("{}: the name suggests {kind}, which cannot hold a tree", path.escaped()),
                 expected: OF_TREES.to_string(),
             }),
             None => match path.extension().filter(|_| !is_block_device(path)) {

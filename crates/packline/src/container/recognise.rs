@@ -50,7 +50,7 @@ pub(crate) fn refuse_container(
     match ContentKind::of_head(head).or_else(foreign) {
         None if !head.is_empty() && is_no_tar(head) => {
             let what = "neither a directory nor a tar: no header at byte 0";
-            let expected = "either, or a compressed tar";
+            let expected = "a directory, or a tar, which may be compressed";
             Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
         }
         None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),

@@ -36,7 +36,7 @@ pub enum BaseBlocks {
     Exact,
     /// The same, but an image whose blocks cannot be reused is ignored.
     ExactOrNone,
-    /// Blocks of any image with this compressor and block size. The output may have other bytes than without a base.
+    /// Blocks of any image with this compressor and block size. The bytes of the output may then differ from an output without a base.
     Any,
 }
 
@@ -192,7 +192,7 @@ impl Bases {
         self.warn(observer, |counts| counts.changed, "changed while they were read, and were compressed again");
         for (path, base) in &self.list {
             let BaseCounts { blocks, taken, .. } = base.counts();
-            log::debug!("{}: {taken} blocks taken from this base, which has {blocks} different ones", path.escaped());
+            log::debug!("{}: {taken} blocks taken from this base, which has {blocks} distinct blocks", path.escaped());
         }
         let counts = self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and);
         counts.filter(|counts| self.requested || counts.taken > 0)

@@ -36,7 +36,7 @@ pub struct ProtectRequest {
 }
 
 impl ProtectRequest {
-    /// With all processors, no memory limit.
+    /// A request that uses all processors and has no memory limit.
     pub fn new(source: impl Into<PathBuf>, target: Output, redundancy: Redundancy) -> ProtectRequest {
         let resources = Resources::default();
         let temporaries = Temporaries::default();
@@ -368,7 +368,7 @@ pub(crate) struct ErrorPaths<'n> {
 }
 
 impl<'n> ErrorPaths<'n> {
-    /// The same file for all.
+    /// Uses one path for all three files.
     pub(crate) fn of(path: &'n Path) -> ErrorPaths<'n> {
         ErrorPaths { source: path, recovery: path, output: path }
     }

@@ -46,7 +46,7 @@ impl AttributeOverrides {
     /// A warning for each unused path of the xattr file, after the last entry.
     pub fn unused(&self) -> Vec<String> {
         let left = self.xattrs.iter().flat_map(XattrFile::unused);
-        left.map(|place| format!("{place} is not in the image, or only another name of a file that is not listed"))
+        left.map(|place| format!("{place} is not in the image, or is only another name of a file that is not listed"))
             .collect()
     }
 }

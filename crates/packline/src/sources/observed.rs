@@ -225,7 +225,7 @@ fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: 
     let first = dropped.insert(xattr.name.clone());
     if first {
         observer.warning(&format!(
-            "{}: attribute {} is left out, here and elsewhere: the image can only store user., trusted. and security.",
+            "{}: attribute {} is left out, here and elsewhere: an image can store only user., trusted. and security.",
             entry.path.escaped(),
             xattr.name.escaped()
         ));

@@ -30,7 +30,7 @@ use crate::error::Error;
 pub enum Source {
     /// A directory, with all below it.
     Directory {
-        /// Its path.
+        /// The path of the directory.
         path: PathBuf,
         /// Which entries and attributes are read, and by how many threads.
         options: DirectoryOptions,
@@ -44,7 +44,7 @@ pub enum Source {
     },
     /// A tar file, plain or compressed.
     TarFile {
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
         /// The file, if it is open already.
         opened: Option<OpenedFile>,

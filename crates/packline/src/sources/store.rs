@@ -125,7 +125,7 @@ impl Store {
     fn store(&self, name: &str, stream: Box<dyn Read + Send>) -> Result<Part, packline_tree::Error> {
         let directory = self.scratch.as_deref().ok_or_else(|| packline_tree::Error::Input {
             input: name.to_string(),
-            what: "a layer that has to be stored first".to_string(),
+            what: "a layer that must first be stored in a temporary file".to_string(),
             expected: "a directory for temporary files, or a tar in a plain file".to_string(),
         })?;
         let failed = |cause| packline_tree::Error::Io { path: name.into(), action: "cannot read", cause };

@@ -61,7 +61,7 @@ pub struct PatchRequest {
 }
 
 impl PatchRequest {
-    /// With all processors, no memory limit.
+    /// A request that uses all processors and has no memory limit.
     pub fn new(old: impl Into<PathBuf>, delta: crate::container::input::Input, target: Output) -> PatchRequest {
         let resources = Resources::default();
         let temporaries = Temporaries::default();

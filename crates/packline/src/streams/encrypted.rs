@@ -395,7 +395,7 @@ pub(crate) fn error_in(path: &Path, cause: io::Error) -> Result<Error, io::Error
     packline_encryption::Error::from_io(cause).map(|cause| refused(path, cause))
 }
 
-/// There is none.
+/// Returns `cause`, because this build has no encryption.
 ///
 /// # Errors
 /// `cause`.

@@ -201,7 +201,7 @@ impl OpenedInput {
         }
     }
 
-    /// Its container by its first bytes.
+    /// Recognises the container by the first bytes of the input.
     #[cfg(feature = "pln")]
     pub(crate) fn content_kind(&mut self) -> Result<Option<ContentKind>, Error> {
         Ok(match &mut self.bytes {
@@ -217,7 +217,7 @@ impl OpenedInput {
     /// Returns a warning if a file that is read at offsets has changed since it was opened.
     pub(crate) fn change(&self) -> Result<Option<String>, Error> {
         let Bytes::At(input) = &self.bytes else { return Ok(None) };
-        let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot look at", cause };
+        let refused = |cause| Error::Source { path: self.display_path.clone(), action: "cannot examine", cause };
         if !input.changed().map_err(refused)? {
             return Ok(None);
         }

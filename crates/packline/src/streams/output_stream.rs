@@ -147,12 +147,12 @@ impl OutputStream {
         read.map(|input| -> Arc<dyn Input> { input }).map_err(|cause| self.refused("cannot read back", cause))
     }
 
-    /// Its path as the user gave it.
+    /// The path as the user gave it.
     pub(crate) fn display_path(&self) -> &Path {
         &self.display_path
     }
 
-    /// Whether it is a stream, which keeps what was written before an error.
+    /// Whether the output is a stream. A stream keeps the bytes that were written before an error.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.destination, Destination::Stream(_))
     }

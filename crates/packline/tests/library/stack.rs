@@ -73,7 +73,10 @@ fn rejects_invalid_stacks() {
     assert_eq!(refused(Source::stack(many)), "1001 layers (expected at most 1000)");
     let stream = Source::tar_reader("pipe", std::io::Cursor::new(vec![0; 1024]));
     let message = refused(Source::stack([stream]));
-    assert!(message.starts_with("pipe: a layer that has to be stored first (expected a directory"), "{message}");
+    assert!(
+        message.starts_with("pipe: a layer that must first be stored in a temporary file (expected a directory"),
+        "{message}"
+    );
 }
 
 /// The passes that were reported.

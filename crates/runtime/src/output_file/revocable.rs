@@ -10,7 +10,7 @@ use crate::Temporaries;
 
 /// A file with its name. Dropping it restores the file that was replaced, or removes the file if it replaced none.
 #[derive(Debug)]
-#[must_use = "dropping it takes the name away again"]
+#[must_use = "dropping it removes the name again"]
 pub struct Revocable {
     path: PathBuf,
     before: Before,

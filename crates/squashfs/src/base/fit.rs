@@ -21,11 +21,11 @@ pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseErro
         compressor_id(&options.codec).map_err(|error| BaseError::fit(error.to_string(), "a codec of SquashFS"))?;
     if superblock.compressor != new {
         let what = format!("is compressed with {}", image.codec().name());
-        return Err(BaseError::fit(what, format!("{}, as the new image", options.codec.name())));
+        return Err(BaseError::fit(what, format!("{}, as in the new image", options.codec.name())));
     }
     if superblock.block_size != options.block_size {
         let what = format!("has blocks of {} bytes", superblock.block_size);
-        return Err(BaseError::fit(what, format!("{}, as the new image", options.block_size)));
+        return Err(BaseError::fit(what, format!("{}, as in the new image", options.block_size)));
     }
     match (image.codec(), &options.codec) {
         (Spec::Xz(base), Spec::Xz(new)) => check_xz(base, new, options.block_size),
@@ -42,7 +42,7 @@ fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<()
     let most = size(new)?;
     if old > most {
         let what = format!("has a dictionary of {old} bytes");
-        return Err(BaseError::fit(what, format!("{most} at most, as the new image")));
+        return Err(BaseError::fit(what, format!("at most {most}, as in the new image")));
     }
     if base.filters.iter().any(|filter| !new.filters.iter().any(|other| other == filter)) {
         let what = format!("is compressed with {}", Spec::Xz(base.clone()));

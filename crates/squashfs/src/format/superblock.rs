@@ -155,10 +155,10 @@ impl Superblock {
 
     fn check(&self) -> Result<(), ReadError> {
         if self.inodes == 0 {
-            return Err(ReadError::corrupt(4, "an image of 0 inodes", "1 at least, the root directory"));
+            return Err(ReadError::corrupt(4, "an image of 0 inodes", "at least 1, the root directory"));
         }
         if self.ids == 0 {
-            return Err(ReadError::corrupt(26, "an id table of 0 ids", "1 at least"));
+            return Err(ReadError::corrupt(26, "an id table of 0 ids", "at least 1"));
         }
         if !(1..=COMPRESSORS).contains(&self.compressor) {
             let what = format!("compressor number {}", self.compressor);
@@ -200,7 +200,7 @@ impl Superblock {
             return Ok(());
         }
         let what = format!("an image of {} bytes", self.bytes_used);
-        Err(ReadError::corrupt(40, what, format!("at most {space}, what there is: the image is cut off")))
+        Err(ReadError::corrupt(40, what, format!("at most {space}, the size of the file: the image is cut off")))
     }
 
     fn places(&self) -> [u64; 8] {
@@ -224,7 +224,7 @@ fn block_size(bytes: u32, log: u16) -> Result<BlockSize, ReadError> {
         ReadError::corrupt(12, format!("block size {bytes}"), expected)
     })?;
     if log != u16::from(size.log()) {
-        let expected = format!("{}, that of the block size {size}", size.log());
+        let expected = format!("{}, the logarithm of the block size {size}", size.log());
         return Err(ReadError::corrupt(22, format!("logarithm {log} of the block size"), expected));
     }
     Ok(size)

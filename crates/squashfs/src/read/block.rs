@@ -57,7 +57,7 @@ impl BlockPlace {
             return Err(ReadError::corrupt(
                 offset,
                 found,
-                format!("an end at byte {end}, the end of the image, at most"),
+                format!("an end at or before byte {end}, the end of the image"),
             ));
         }
         Ok(BlockPlace { offset, stored, compressed: word & STORED_BLOCK == 0 })

@@ -22,9 +22,9 @@ use std::sync::Arc;
 /// Start of an image in its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// At this byte.
+    /// The image begins at this byte.
     At(u64),
-    /// At byte 0, or otherwise the first image that is found: a program may contain a superblock as a constant, or a copy of one.
+    /// The image begins at byte 0, or is the first image that is found. A program may contain a superblock as a constant, or a copy of one.
     Find,
 }
 

@@ -117,7 +117,7 @@ impl Inodes {
         let most = self.records.len();
         match self.records.get_mut(number as usize - 1) {
             Some(record) if record.at().is_none() => *record = Record::new(inode),
-            Some(_) => report.fault(offset, format!("inode number {number} a second time"), "each number once"),
+            Some(_) => report.fault(offset, format!("inode number {number} is used a second time"), "each number once"),
             None => {
                 report.fault(offset, format!("inode number {number}"), format!("1 to {most}, the number of inodes"))
             }

@@ -48,7 +48,7 @@ fn names(number: u32, record: &Record, offset: u64, report: &mut Report<'_>) {
     if record.found == 0 {
         report.fault(offset, format!("inode {number} without a name"), "one at least");
     } else if record.found != record.says {
-        let what = format!("inode {number} has {} names and says {}", record.found, record.says);
+        let what = format!("inode {number} has {} names, but its link count is {}", record.found, record.says);
         report.fault(offset, what, "the same number");
     }
 }

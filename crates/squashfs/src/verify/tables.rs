@@ -132,7 +132,7 @@ fn ids(image: &Image, uses: &Uses, report: &mut Report<'_>) {
         report.note(start, format!("{unused} ids that no inode uses"), "none");
     }
     if twice > 0 {
-        report.note(start, format!("{twice} ids that are there already"), "each once");
+        report.note(start, format!("{twice} ids that occur more than once"), "each once");
     }
 }
 

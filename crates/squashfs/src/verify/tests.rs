@@ -174,7 +174,7 @@ type Change = fn(&Image, &mut Vec<u8>);
 #[test]
 fn each_rule_is_checked() {
     let cases: [(&str, Change); 10] = [
-        ("has 1 names and says 9", |image, bytes| bytes[byte(inode(image, b"to"), 16)] = 9),
+        ("has 1 names, but its link count is 9", |image, bytes| bytes[byte(inode(image, b"to"), 16)] = 9),
         ("directory whose parent is inode", |image, bytes| bytes[byte(inode(image, b"d"), 28)] ^= 1),
         ("a second time", |image, bytes| {
             let one = byte(inode(image, b"to"), 12);

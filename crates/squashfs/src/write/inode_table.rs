@@ -222,7 +222,7 @@ impl Writer<'_> {
     }
 
     fn dangling(&self, node: NodeId, what: &str, index: u64) -> Error {
-        Error::internal(format!("{} names {what} {index}, which is not there", display_path(self.source.tree, node)))
+        Error::internal(format!("{} names {what} {index}, which does not exist", display_path(self.source.tree, node)))
     }
 }
 

@@ -109,7 +109,7 @@ impl Unfinished<'_> {
             if found == superblock {
                 Ok(())
             } else {
-                Err(Error::ReadBack { offset: 0, what: "the superblock".into(), is: "has other bytes".into() })
+                Err(Error::ReadBack { offset: 0, what: "the superblock".into(), is: "has different bytes".into() })
             }
         });
         if checked.is_err() {

@@ -319,8 +319,8 @@ impl<'s> Writer<'s> {
         if wanted > 0 && tree + minimum > self.start.memory {
             return Err(Error::Limit {
                 what: format!(
-                    "{}: the tree of {} entries so far takes {tree} bytes of memory, more than the {} there are with \
-                     {minimum} for the pipeline",
+                    "{}: the tree of {} entries so far needs {tree} bytes of memory, and the pipeline needs \
+                     {minimum}, but only {} are available",
                     self.start.input, self.progress.entries, self.start.memory
                 ),
                 expected: "a larger memory limit".into(),

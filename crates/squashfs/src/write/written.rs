@@ -124,7 +124,7 @@ impl Chunk {
 /// Says what is wrong with a part.
 fn check_part(part: &Part, bytes: &[u8], decoder: &mut dyn Decoder, scratch: &mut [u8]) -> Result<(), String> {
     if hash(bytes) != part.hashes.stored {
-        return Err("has other bytes".into());
+        return Err("has different bytes".into());
     }
     let (payload, compressed, most) = match (part.form, bytes) {
         (Form::Plain, _) => return Ok(()),

@@ -213,7 +213,7 @@ impl Directory {
     fn node(&self, name: &[u8], kind: FileType) -> Result<DestinationNode, Refusal> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, Mode::empty()).tried("cannot open")?;
-        let stat = rustix::fs::fstat(&fd).tried("cannot look at it")?;
+        let stat = rustix::fs::fstat(&fd).tried("cannot examine it")?;
         let made = FileType::from_raw_mode(stat.st_mode) == kind && stat.st_nlink <= 1;
         if made { Ok(DestinationNode::new(fd)) } else { Err(Refusal::Replaced) }
     }
@@ -317,7 +317,7 @@ impl Directory {
     }
 
     pub(super) fn stat(&self) -> Result<Stat, Refusal> {
-        rustix::fs::fstat(&self.fd).tried("cannot look at it")
+        rustix::fs::fstat(&self.fd).tried("cannot examine it")
     }
 
     /// Takes an advisory lock. Returns false if another process has it. The lock ends with the handle.

@@ -101,7 +101,7 @@ impl DestinationFile {
     }
 
     pub fn id(&self) -> Result<FileId, Refusal> {
-        Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot look at it")?))
+        Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot examine it")?))
     }
 
     pub fn attributes(&self) -> Attributes<'_> {

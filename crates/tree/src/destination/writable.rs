@@ -74,7 +74,7 @@ fn writable(
         return Err(refusal);
     }
     let handle = handle()?;
-    let stat = rustix::fs::fstat(&handle).tried("cannot look at it")?;
+    let stat = rustix::fs::fstat(&handle).tried("cannot examine it")?;
     let Some(before) = extend(&stat, DestinationNode::new(handle).attributes()) else { return Err(refusal) };
     let directory = open()?;
     if directory.id()? == FileId::of(&stat) {

@@ -27,7 +27,7 @@ const COUNTED_AT_ONCE: usize = 64 << 10;
 pub(crate) enum FileLocation {
     /// In an open directory, under the last name of the entry's path. `followed` if this name is a symbolic link to the file.
     In { directory: Arc<OwnedFd>, followed: bool },
-    /// At a path of this machine.
+    /// At a path on this machine.
     At(PathBuf),
     /// There is no file to read.
     Nowhere,

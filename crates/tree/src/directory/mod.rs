@@ -36,12 +36,12 @@ use crate::{Bytes, Entry, Error, Extent, Names, PathFilter, Patterns, Source};
 /// How other file systems mounted below the root are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MountPoints {
-    /// They are entered like any directory.
+    /// Mount points are entered like any directory.
     #[default]
     Enter,
     /// A mount point is an empty directory with the attributes of the mounted root. A file mounted over another file is skipped.
     Empty,
-    /// They are skipped.
+    /// Mount points are skipped.
     Skip,
 }
 

@@ -228,7 +228,7 @@ impl<'r, T> Plan<'r, T> {
         Some((Job { units: run.units, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
     }
 
-    /// Whether `slot` is that of the current run.
+    /// Whether `slot` belongs to the current run.
     pub(super) fn is_open(&self, slot: &Rc<Slot>) -> bool {
         self.run.as_ref().is_some_and(|run| Rc::ptr_eq(&run.slot, slot))
     }

@@ -67,7 +67,7 @@ pub(super) struct Product {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     state: RefCell<State>,
-    /// Whether its memory counts as that of a cached block.
+    /// Whether the memory of the slot counts as a cached block.
     kept: Cell<bool>,
     /// Spill file for the result when it is ready; `None` if the result stays in memory.
     spill_to: RefCell<Option<Arc<Scratch>>>,
@@ -140,7 +140,7 @@ impl Slot {
         };
     }
 
-    /// Sets whether its memory counts as that of a cached block.
+    /// Sets whether the memory of the slot counts as a cached block.
     pub(super) fn set_kept(&self, kept: bool) {
         self.kept.set(kept);
     }

@@ -1,4 +1,4 @@
-//! One run of a client: its directory, the replaced programs first in its PATH, and the record of what it does.
+//! One run of a client: its directory, the replaced programs first in its PATH, and the record of its work.
 
 use super::outcome::Outcome;
 use crate::shell;
@@ -48,7 +48,7 @@ pub enum Times {
 }
 
 pub struct Run {
-    /// The same path in each run, so that what is printed does not differ by it.
+    /// The path is the same in each run, so that it does not change the output.
     base: PathBuf,
     pub outcome: Outcome,
 }

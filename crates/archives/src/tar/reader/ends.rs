@@ -45,7 +45,7 @@ impl<R: Read> TarSource<R> {
     fn bad_checksum(&self, block: &[u8; BLOCK], offset: u64) -> Error {
         let field = block[148..156].escape_ascii();
         let what = format!("bad header checksum '{field}'");
-        self.malformed(&[], offset, what, "a tar header whose bytes sum up to it")
+        self.malformed(&[], offset, what, "a tar header with a matching checksum")
     }
 
     /// The error for an input whose first non-zero block is not a header. Names the format, if it is known.
@@ -109,7 +109,7 @@ impl<R: Read> TarSource<R> {
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 
-    /// Fails if other bytes than zeros follow in an archive without a header: it is not an empty tar, but another format that
+    /// Fails if bytes other than zeros follow in an archive without a header: it is not an empty tar, but another format that
     /// begins with zeros, like many file systems.
     fn only_zeros(&mut self) -> Result<(), Error> {
         let mut buffer = vec![0; STEP];

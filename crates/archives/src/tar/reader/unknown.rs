@@ -45,7 +45,7 @@ impl<R: Read> TarSource<R> {
         if self.unknown > NAMED_MOST {
             let input = &self.name;
             let count = self.unknown;
-            self.warnings.push(format!("{input}: {count} entries of unknown types are skipped in all"));
+            self.warnings.push(format!("{input}: {count} entries of unknown types are skipped in total"));
         }
     }
 }

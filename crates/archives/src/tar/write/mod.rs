@@ -40,7 +40,7 @@ pub enum Unstorable {
     #[error("a tar cannot hold a file of {0} bytes (expected at most 9223372036854775807)")]
     Size(u64),
     /// An attribute's name is empty or contains a NUL byte. No file system accepts such names.
-    #[error("a tar cannot hold an extended attribute called '{}' (expected a name without NUL, not empty)", .0.escape_ascii())]
+    #[error("a tar cannot hold an extended attribute called '{}' (expected a nonempty name without NUL)", .0.escape_ascii())]
     Xattr(Bytes),
 }
 

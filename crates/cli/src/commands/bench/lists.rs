@@ -80,7 +80,7 @@ fn words<T: Copy + PartialEq>(text: &str, known: &[T], name: fn(T) -> &'static s
     for part in text.split(',') {
         let names = || known.iter().map(|&one| name(one)).collect::<Vec<_>>().join(", ");
         let one = known.iter().find(|&&one| name(one) == part);
-        put(&mut found, *one.ok_or_else(|| format!("unknown '{part}' (expected some of {})", names()))?);
+        put(&mut found, *one.ok_or_else(|| format!("unknown '{part}' (expected one or more of {})", names()))?);
     }
     Ok(found)
 }
@@ -93,7 +93,7 @@ fn numbers(text: &str, least: i64, most: i64) -> Result<Vec<i64>, String> {
             return Err(format!("'{part}' is out of range (expected {least} to {most})"));
         }
         if last - first >= MAX_LENGTH as i64 || numbers.len() > MAX_LENGTH {
-            return Err(format!("'{part}' asks for too many (expected at most {MAX_LENGTH})"));
+            return Err(format!("'{part}' has too many values (expected at most {MAX_LENGTH})"));
         }
         (first..=last).for_each(|number| put(&mut numbers, number));
     }

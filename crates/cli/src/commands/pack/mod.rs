@@ -383,7 +383,7 @@ impl Pack {
             return Err(Failure::usage("missing argument: IMAGE (expected SOURCE... IMAGE)"));
         }
         refuse_for_definitions(invocation)?;
-        let missing = || wrong("manifest", "a .lrz file cannot be made of definitions (expected a SquashFS image)");
+        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions (expected a SquashFS image)");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
                 Source::entries("manifest", PseudoSource::alone(pseudo).map_err(Failure::failed)?)

@@ -9,7 +9,7 @@ use crate::args::wrong;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-/// Returns whether a destination's name is that of a tar rather than of a directory.
+/// Returns whether the name of a destination is the name of a tar, not of a directory.
 ///
 /// # Errors
 /// [`Failure::Usage`] for the name of a format that packline cannot write.

@@ -127,7 +127,7 @@ fn prefix(path: &Path) -> Vec<u8> {
 
 fn output_of(path: &Path, settings: &Settings) -> Result<PathBuf, Failure> {
     let Some(name) = path.file_name() else {
-        let what = "has no name that the output could have (expected --outfile)";
+        let what = "has no name from which to derive the output's name (expected --outfile)";
         return Err(Failure::usage(format!("{}: {what}", path.escaped())));
     };
     let mut name = name.to_os_string();
@@ -155,7 +155,10 @@ fn packed(settings: &Settings, output: &Path, written: &Written) -> String {
 fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let into = settings.style.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     if !into.is_dir() {
-        return Err(Failure::failed(format!("{}: is not a directory (expected one that exists)", into.escaped())));
+        return Err(Failure::failed(format!(
+            "{}: is not a directory (expected an existing directory)",
+            into.escaped()
+        )));
     }
     let made = into.join(name_of(path));
     if !settings.style.force && made.symlink_metadata().is_ok() {

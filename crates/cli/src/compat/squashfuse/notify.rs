@@ -49,7 +49,7 @@ impl NotifyPipe {
     fn check(&self) -> Result<(), String> {
         match fs::metadata(&self.path) {
             Ok(about) if about.file_type().is_fifo() => Ok(()),
-            Ok(_) => Err(self.refused("not a named pipe (expected one, as mkfifo makes it)")),
+            Ok(_) => Err(self.refused("not a named pipe (expected a pipe created by mkfifo)")),
             Err(cause) => Err(self.refused(&cause.to_string())),
         }
     }

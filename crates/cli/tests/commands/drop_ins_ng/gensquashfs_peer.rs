@@ -1,4 +1,4 @@
-//! Compares `gensquashfs` with the one of squashfs-tools-ng: the same arguments and files must give the same tree.
+//! Compares `gensquashfs` with the program of squashfs-tools-ng: the same arguments and files must give the same tree.
 
 use packline_testkit::model::Node;
 use packline_testkit::snapshot::{Except, assert_same};

@@ -1,4 +1,4 @@
-//! Compares `rdsquashfs` with the one of squashfs-tools-ng: the same arguments on the same images print the same.
+//! Compares `rdsquashfs` with the program of squashfs-tools-ng: the same arguments on the same images print the same.
 
 use crate::inspect::support::{images, pack, quiet, ready, tree, with_source, zoo};
 use packline_testkit::model::Node;

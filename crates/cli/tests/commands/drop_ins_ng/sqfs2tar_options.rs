@@ -126,7 +126,7 @@ fn what_is_compressed_is_the_same_tar() {
     }
 }
 
-/// With a specimen of the zoo as the image.
+/// Creates a sandbox whose image is a hostile specimen.
 fn damaged(name: &str) -> Sandbox {
     let sandbox = sandbox();
     let specimen = hostile::all().into_iter().find(|specimen| specimen.name == name).unwrap();

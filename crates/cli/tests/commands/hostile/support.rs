@@ -86,7 +86,7 @@ impl Canary {
         self.run_on(words, Stdio::null())
     }
 
-    /// The same with something on standard input.
+    /// Runs a command with `input` as standard input.
     pub fn run_on(&self, words: &[&str], input: Stdio) -> Ended {
         let mut limited = self.start(words, input);
         let (stdout, endless) = read_some(&mut limited.child);

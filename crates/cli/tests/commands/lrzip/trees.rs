@@ -8,7 +8,7 @@ use packline_testkit::{Sandbox, generate, tools};
 
 use crate::sandbox;
 
-/// With a directory `tree` that has every kind of entry and attribute that a tar can hold.
+/// Creates a sandbox with a directory `tree` that has every kind of entry and attribute that a tar can hold.
 fn with_tree() -> Sandbox {
     let sandbox = sandbox();
     sandbox.write_tar("source.tar", &generate::small_tree(5, 4096));

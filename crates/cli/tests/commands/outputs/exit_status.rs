@@ -226,7 +226,7 @@ fn a_staging_directory_that_cannot_be_examined_is_reported() {
             // The dynamic loader failed.
             other => assert!(other == 127, "call {number}: {other} {message}"),
         }
-        reported += usize::from(message.contains(".out.packline-partial: cannot look at it: Input/output error"));
+        reported += usize::from(message.contains(".out.packline-partial: cannot examine it: Input/output error"));
         messages.push(message);
         sandbox.remove("out");
     }

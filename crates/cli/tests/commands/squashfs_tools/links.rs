@@ -1,5 +1,5 @@
 //! Symbolic links that are followed: `mksquashfs -dereference`, `-deref`, `-deref-path` and the action `dereference`, and `pack --dereference`.
-//! squashfs-tools 4.5 lack these options; the trees below are those of 4.7.6.
+//! squashfs-tools 4.5 do not have these options. The trees below were made by 4.7.6.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Compares `mksquashfs` with the one of squashfs-tools: the same arguments and files must give the same tree, contents and superblock.
+//! Compares `mksquashfs` with the program of squashfs-tools: the same arguments and files must give the same tree, contents and superblock.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;

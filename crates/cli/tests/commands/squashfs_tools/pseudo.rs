@@ -247,7 +247,7 @@ fn sqfstar_matches_peer() {
         "-all-time 9",
         "-comp zstd -all-root -root-mode 0700 -all-time 9 -exports",
         "-no-tailends -b 16K -force-uid 7 -all-time 9",
-        // With -no-fragments that of 4.5 crashes at times.
+        // With -no-fragments, mksquashfs 4.5 crashes at times.
         "-comp xz -no-duplicates -all-time 9",
     ] {
         for (mut program, image) in

@@ -12,7 +12,7 @@ use crate::{PACKLINE, sandbox};
 /// A user without privileges.
 const USER: u32 = 12_345;
 
-/// Every command that unpacks to `out`, over what is there.
+/// Every command that unpacks to an existing `out`.
 const COMMANDS: [&str; 5] = [
     "$P unpack -q -f image.sqfs out",
     "$P unpack -q -f --dedupe hardlink image.sqfs out",

@@ -21,7 +21,7 @@ fn unpack(sandbox: &Sandbox, into: &str, options: &[&str]) -> Ran {
     sandbox.good(&[&["unpack", "-q", "-j", "2", "image.sqfs", into], options].concat())
 }
 
-/// Packs a generated tree to `image.sqfs`; what is in it.
+/// Packs a generated tree to `image.sqfs`. Returns the packed tree.
 fn pack(sandbox: &Sandbox, nodes: &[Node], options: &[&str]) -> Snapshot {
     sandbox.write_tar("source.tar", nodes);
     sandbox.good(&[&["pack", "source.tar", "image.sqfs", "-f"], options].concat());

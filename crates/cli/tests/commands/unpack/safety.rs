@@ -139,7 +139,7 @@ fn other_entries_of_the_destination_stay() {
     }
 }
 
-/// With an image in which two bytes of the first data block are wrong.
+/// Creates an image in which two bytes of the first data block are wrong.
 fn damaged() -> (Sandbox, Vec<Node>) {
     let mut nodes = vec![Node::dir("").mode(0o755)];
     for name in ["a", "b", "c"] {

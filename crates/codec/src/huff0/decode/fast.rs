@@ -227,7 +227,7 @@ fn singles<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [La
 }
 
 /// One to three symbols at a time.
-#[expect(clippy::needless_range_loop, reason = "several arrays are gone through together")]
+#[expect(clippy::needless_range_loop, reason = "several arrays are iterated together")]
 #[inline(always)]
 fn multiples<const LOG: u32, const PER: usize, const LANES: usize>(lanes: &mut [Lane; LANES], work: &mut Work) {
     let Some(mut words) = Words::new(work.block, lanes) else { return };

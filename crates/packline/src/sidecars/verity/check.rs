@@ -84,7 +84,7 @@ fn locate_tree(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf
 pub struct AppendedTree {
     /// Byte of the file at which the tree begins. The tree covers the bytes before it.
     pub at: u64,
-    /// Its superblock.
+    /// The superblock of the tree.
     pub superblock: Superblock,
     /// The root hash of the tree, which proves nothing by itself.
     pub root_hash: Digest,

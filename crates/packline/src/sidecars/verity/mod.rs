@@ -66,7 +66,7 @@ pub struct VerityRequest {
 }
 
 impl VerityRequest {
-    /// With the default options, all processors, no memory limit.
+    /// A request with the default options that uses all processors and has no memory limit.
     pub fn new(image: impl Into<PathBuf>) -> VerityRequest {
         let options = VerityOptions::default();
         let resources = Resources::default();

@@ -31,7 +31,7 @@ enum Target {
 
 /// An inode whose first name was left out.
 pub(super) struct HeldInode {
-    /// Its entry in the source.
+    /// The entry of the inode in the source.
     pub(super) entry: Entry,
     pub(super) content: Held,
     /// Kept names, the first one first; some may refer to another inode by now.

@@ -48,11 +48,11 @@ const PIPE_BYTES: u64 = pipe_bytes(PIPE_CHUNKS);
 
 /// An open .lrz file.
 pub struct OpenedLrz {
-    /// Its header and, if it is encrypted, its key.
+    /// The header and, if the file is encrypted, its key.
     pub archive: Archive,
-    /// Its path as the user gave it.
+    /// The path as the user gave it.
     pub display_path: PathBuf,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
     /// Attributes of the file; `None` for a stream.
     about: Option<FileAttributes>,

@@ -27,7 +27,7 @@ const TAR_BYTES: u64 = PIPE_BYTES + (2 << 20);
 
 /// A directory to be packed.
 pub(super) struct Tar {
-    /// Its path.
+    /// The path of the directory.
     pub(super) path: PathBuf,
     /// Which entries and attributes are read.
     pub(super) options: DirectoryOptions,

@@ -344,7 +344,7 @@ pub(crate) fn pln_open(
 ) -> Result<OpenedPln, Error> {
     let opened = OpenedInput::new(Input::File(path.to_path_buf()))?;
     if opened.about.is_none() {
-        let what = "a stream is not read at any position".into();
+        let what = "a stream cannot be read at an arbitrary position".into();
         let expected = "a file".into();
         return Err(Error::Target { path: path.to_path_buf(), what, expected });
     }

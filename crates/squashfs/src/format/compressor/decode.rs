@@ -79,7 +79,7 @@ pub(crate) fn oddities(
             within("lzo algorithm", options.word(0), 0, LzoAlgorithm::ALL.len() as u32 - 1, "0 to 4"),
             within("lzo level", options.word(4), 0, 9, "0 to 9"),
         ],
-        4 => vec![bits("xz filters", options.word(4), Bcj::ALL.len(), "a bit for each filter there is")],
+        4 => vec![bits("xz filters", options.word(4), Bcj::ALL.len(), "one bit for each known filter")],
         5 => vec![bits("lz4 flags", options.word(4), 1, "0 or 1")],
         6 => vec![within("zstd level", options.word(0), 1, ZstdParams::MAX_LEVEL.cast_unsigned(), "1 to 22")],
         _ => vec![],

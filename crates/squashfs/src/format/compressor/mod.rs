@@ -37,7 +37,7 @@ pub fn codec_help(name: &str) -> Result<String, CodecError> {
     parse_codec(name).and_then(|_| Spec::help(name))
 }
 
-/// Reduces the list of codecs in an error to those of SquashFS.
+/// Reduces the list of codecs in an error to the codecs of SquashFS.
 fn list_own_codecs(error: CodecError) -> CodecError {
     match error {
         CodecError::UnknownCodec { found, .. } => CodecError::UnknownCodec { found, known: CODECS.join(", ") },

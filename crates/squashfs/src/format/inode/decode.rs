@@ -183,7 +183,7 @@ impl Decoder<'_> {
         let length = size % u64::from(block_size);
         if u64::from(offset) + length > u64::from(block_size) {
             let what = format!("tail end of {length} bytes at {offset} of a fragment block");
-            return Err(self.fault(what, &format!("one that ends at {block_size} at most")));
+            return Err(self.fault(what, &format!("an end at {block_size} at most")));
         }
         Ok((length > 0).then_some(TailPlace { fragment, offset }))
     }

@@ -144,7 +144,7 @@ impl ExpectedIndex {
     /// Reads and checks the index of a table whose blocks end at `end`.
     fn read_before(&self, store: &Store, end: u64) -> Result<Indexed, ReadError> {
         if self.count == 0 {
-            return Err(ReadError::corrupt(self.index, format!("{} of 0 entries", self.name), "1 at least"));
+            return Err(ReadError::corrupt(self.index, format!("{} of 0 entries", self.name), "at least 1"));
         }
         let length = self.blocks() * 8;
         let space = self.next.saturating_sub(self.index);

@@ -28,7 +28,7 @@ pub(crate) enum Change {
     Misreported(u64, u64, Rest),
     /// Another file has replaced it.
     Replaced,
-    /// It was written to, or may have been.
+    /// The file was written to, or may have been.
     Modified,
 }
 

@@ -235,7 +235,7 @@ impl MkSquashFs {
             }
             (true, true) => Ok(Input::Tar(excludes)),
             (true, false) if leaves_out => {
-                Err(Failure::usage("-e: the source is - (expected a directory to leave something out of)"))
+                Err(Failure::usage("-e: the source is - (expected a directory as the source)"))
             }
             (true, false) => Ok(Input::Definitions),
             (false, false) => {

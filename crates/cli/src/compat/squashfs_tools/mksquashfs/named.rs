@@ -35,7 +35,7 @@ impl NamedEntries {
         collect(input, paths, |path| {
             let expected = "expected a path that ends in a name, or no -no-strip";
             Err(Failure::failed(format!(
-                "{}: no name for it in the image ({expected})",
+                "{}: has no name for the image ({expected})",
                 OsStr::from_bytes(path).escaped()
             )))
         })
@@ -58,7 +58,7 @@ fn collect<'n>(
         if directory.get_or_insert_with(|| start.clone()) != &start {
             let first = directory.unwrap_or_default();
             return Err(Failure::failed(format!(
-                "{input}: line {line}: '{}' starts from {} (expected a path from {}, as those before it)",
+                "{input}: line {line}: '{}' starts from {} (expected a path from {}, like the paths before it)",
                 OsStr::from_bytes(path).escaped(),
                 start.escaped(),
                 first.escaped(),

@@ -257,7 +257,7 @@ struct Rules {
 impl Rules {
     /// Returns the attributes of a directory that the source does not describe and that no other change reaches.
     fn changed(&self, meta: Meta, is_root: bool) -> Result<Meta, Failure> {
-        let out_of_range = || Failure::failed("-uid-gid-offset: the own user is out of range with it");
+        let out_of_range = || Failure::failed("-uid-gid-offset: with this offset, the current user is out of range");
         self.edits.meta(meta, true, is_root).ok_or_else(out_of_range)
     }
 }
@@ -303,7 +303,7 @@ fn shown_path(source: &Source) -> ShownPath {
 /// Returns definitions as the only source.
 fn definitions(pseudo: Option<PseudoFile>) -> Result<Source, Failure> {
     let missing = || {
-        let expected = "expected -tar, with a tar on standard input, or -p or -pf, with all that the image has";
+        let expected = "expected -tar, with a tar on standard input, or -p or -pf with definitions of all entries";
         Failure::usage(format!("the source is - ({expected})"))
     };
     let source = PseudoSource::alone(pseudo.ok_or_else(missing)?).map_err(Failure::failed)?;

@@ -43,7 +43,7 @@ impl Priorities {
             let places = finder.places(Path::new(&path)).map_err(|what| list.fault(line, &what))?;
             if before.is_none() && finder.style == Some(Style::Working) {
                 io.eprintln(&format!(
-                    "{}: line {line}: '{}' is below the working directory, as mkisofs has it: so are the paths that follow (expected a path \
+                    "{}: line {line}: '{}' is below the working directory, as in a sort file of mkisofs, and so are the paths after it (expected a path \
                      below a source, or one that begins with /, ./ or ../)",
                     list.name,
                     Path::new(&path).escaped()

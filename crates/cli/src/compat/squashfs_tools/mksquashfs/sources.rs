@@ -234,7 +234,7 @@ pub fn latest_time(source: &Source) -> Result<u32, Failure> {
 
 fn base_name(path: &Path) -> Result<Bytes, Failure> {
     let expected = "expected a path that ends in one";
-    let refused = || Failure::failed(format!("{}: no name for it in the image ({expected})", path.escaped()));
+    let refused = || Failure::failed(format!("{}: has no name for the image ({expected})", path.escaped()));
     Part::name_of(path).ok_or_else(refused)
 }
 

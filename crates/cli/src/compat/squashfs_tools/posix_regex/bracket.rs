@@ -50,7 +50,7 @@ pub(super) fn translate(inside: &[u8]) -> Result<(String, &[u8]), String> {
             Element::Close if !is_first => break,
             Element::Close => rest = add(&mut members, b']', rest)?,
             Element::Minus if !is_first && !rest.starts_with(b"]") => {
-                return Err("'-' is at no place for it (expected it first, last, or in a range)".to_string());
+                return Err("'-' is misplaced (expected it first, last, or in a range)".to_string());
             }
             Element::Minus => rest = add(&mut members, b'-', rest)?,
             Element::Byte { byte, in_ranges: true } => rest = add(&mut members, byte, rest)?,

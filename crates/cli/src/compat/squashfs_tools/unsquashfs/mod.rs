@@ -319,7 +319,10 @@ impl Unsquashfs {
         let none = faults.is_empty();
         faults.iter().for_each(|fault| io.eprintln(&format!("unsquashfs: {fault}")));
         if self.filter.missing && !none {
-            Err(Failure::failed(format!("not all of '{}' is there (-match was given)", path.escaped())))
+            Err(Failure::failed(format!(
+                "a part of '{}' does not exist, or nothing matches it (-match was given)",
+                path.escaped()
+            )))
         } else {
             Ok(())
         }

@@ -48,7 +48,7 @@ impl Attributes {
             Some(_) if !root => Err(Failure::usage(format!("{option} can only be used running as superuser"))),
             Some(text) => {
                 let unknown = || {
-                    let expected = "a number, or a name of this machine";
+                    let expected = "a number, or a name that exists on this system";
                     Failure::usage(format!(
                         "{option}: '{}' is unknown (expected {expected})",
                         text.as_bytes().escaped()

@@ -108,7 +108,7 @@ fn components(pathname: &[u8], language: Language) -> Result<Vec<NamePattern>, F
     let compiled = compiled
         .map_err(|fault| Failure::usage(format!("invalid regex {} in exclude, because {fault}", escaped(pathname))))?;
     if compiled.is_empty() {
-        return Err(Failure::usage("'... ' is followed by no pathname (expected one to exclude anywhere)"));
+        return Err(Failure::usage("'... ' is not followed by a pathname (expected a pathname to exclude anywhere)"));
     }
     Ok(compiled)
 }

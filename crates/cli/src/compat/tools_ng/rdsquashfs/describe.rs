@@ -40,7 +40,7 @@ fn line(visit: &Visit, prefix: Option<&[u8]>) -> Result<Vec<u8>, &'static str> {
         Node::Socket => ("sock", Vec::new()),
     };
     if visit.path.contains(&b'\n') || rest.contains(&b'\n') {
-        return Err("a name with a line feed cannot stand in a pack file");
+        return Err("a pack file cannot contain a name with a line feed");
     }
     let attributes = format!(" 0{:o} {} {}", meta.mode, meta.uid, meta.gid);
     Ok([word.as_bytes(), b" ", &quoted(&visit.path), attributes.as_bytes(), &rest].concat())

@@ -40,9 +40,9 @@ impl Appended {
     /// Opens an image. The bytes that a killed run appended are removed.
     pub(super) fn open(path: &Path, list: &Temporaries, observer: &mut dyn Observer) -> Result<Appended, Error> {
         let output = |action| move |cause| Error::Output { path: path.to_path_buf(), action, cause };
-        if !path.metadata().map_err(output("cannot look at"))?.is_file() {
+        if !path.metadata().map_err(output("cannot examine"))?.is_file() {
             let what = "a block device, which does not end where the image ends";
-            return Err(refused(path, what, "a file, or a tree in one of its own"));
+            return Err(refused(path, what, "a file, or a separate file for the tree"));
         }
         let image = OpenOptions::new().read(true).write(true).open(path).map_err(output("cannot open"))?;
         // File systems without locks have to do without.
@@ -88,7 +88,7 @@ impl Appended {
 
     /// The error for an existing tree.
     pub(super) fn refuse_present(&self, how: &str) -> Error {
-        let expected = format!("an image without one: it ends at byte {}", self.size);
+        let expected = format!("an image without a hash tree, up to byte {}", self.size);
         refused(&self.path, format!("already ends with a hash tree {how}").trim_end(), &expected)
     }
 
@@ -126,7 +126,7 @@ impl Appended {
 
     /// Rejects a file that ends before byte `end`, at which the hash tree after the image must end.
     fn refuse_cut(&self, end: u64) -> Result<(), Error> {
-        let length = self.image.metadata().map_err(self.failed("cannot look at"))?.len();
+        let length = self.image.metadata().map_err(self.failed("cannot examine"))?.len();
         if length >= end {
             return Ok(());
         }
@@ -230,7 +230,7 @@ pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> 
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(()),
         Some((at, _)) => {
-            let expected = format!("an image without one: it ends at byte {at}");
+            let expected = format!("an image without a hash tree, up to byte {at}");
             Err(refused(path, "already ends with a hash tree", &expected))
         }
     }

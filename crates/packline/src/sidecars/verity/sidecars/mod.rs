@@ -128,7 +128,7 @@ impl Sidecars {
 pub(crate) struct RenamedFiles(Vec<(PathBuf, Revocable)>);
 
 impl RenamedFiles {
-    /// Their names; they stay.
+    /// Keeps the renamed files, and returns their names.
     pub(crate) fn keep(self) -> Vec<PathBuf> {
         let kept = self.0.into_iter().map(|(path, file)| {
             file.keep();

@@ -17,7 +17,7 @@ pub enum Error {
     /// A run, a file or a comparison failed.
     #[error("{0}")]
     Failed(String),
-    /// A failure that is in [`crate::Outcome::failures`] already ended the benchmark.
+    /// The benchmark ended because of a failure that [`crate::Outcome::failures`] already has.
     #[error("ended at a failure")]
     Stopped,
 }

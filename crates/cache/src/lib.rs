@@ -13,7 +13,7 @@
 //! DIR/CACHEDIR.TAG       tells backup programs to leave the directory out
 //! DIR/v1/lock            locked while entries are removed
 //! DIR/v1/new/            entries that are being written
-//! DIR/v1/00/ .. ff/      entries, by the first byte of their key; the name is the rest of it, in hexadecimal
+//! DIR/v1/00/ .. ff/      entries, by the first byte of their key; the name is the rest of the key, in hexadecimal
 //! ```
 //!
 //! [`Lookup`] lists where blocks are looked up: first in other known blocks ([`KnownBlocks`]), then in the cache. Its

@@ -16,7 +16,7 @@ use crate::hashing::shards::{FileHashes, hash_file};
 use crate::pass::{demand, for_each, plan};
 use crate::{Error, Redundancy, Shape};
 
-/// Upper bound for the width of columns, in bytes. A disk reads this many bytes in hardly more time than a sector.
+/// Upper bound for the width of columns, in bytes. A disk reads this many bytes almost as fast as one sector.
 const WIDEST: u64 = 64 << 10;
 /// Upper bound for the bytes of the chunks that a worker holds.
 const CHUNKS_MOST: u64 = 64 << 20;

@@ -32,10 +32,10 @@ fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<Doc
     let found = match tag {
         None if count == 1 => Some(0),
         None if count == 0 => return Err(refused("contains no image")),
-        None => return Err(refused(&format!("there are {count} images in it"))),
+        None => return Err(refused(&format!("contains {count} images"))),
         Some(tag) => position(&images, tag),
     };
-    let missing = || refused(&format!("there is no image '{}' in it", tag.unwrap_or_default()));
+    let missing = || refused(&format!("contains no image '{}'", tag.unwrap_or_default()));
     found.and_then(|at| images.into_iter().nth(at)).ok_or_else(missing)
 }
 

@@ -53,8 +53,8 @@ impl Layout<'_> {
         }
     }
 
-    /// The manifests that a tag, a digest or a number selects. Without one of them: all manifests, if they have the same tag or
-    /// none, from which the platform chooses; or the only manifest of the requested platform.
+    /// Returns the manifests that `tag` selects: a tag, a digest or a number. Without `tag`, returns all manifests if they have the same tag
+    /// or no tag, so that the platform chooses one; otherwise the only manifest of the requested platform.
     fn tagged(&self, index: Index, tag: Option<&str>) -> Result<Vec<Descriptor>, Error> {
         let images: Vec<Descriptor> = index.manifests.into_iter().filter(|found| !found.is_attestation()).collect();
         let names = |found: &Descriptor| found.tag().unwrap_or(&found.digest).to_string();
@@ -66,7 +66,7 @@ impl Layout<'_> {
                 _ if images.iter().all(|image| image.tag() == images[0].tag()) => Ok(images),
                 count => match self.only_of_platform(&images) {
                     Some(one) => Ok(vec![one.clone()]),
-                    None => refused(&format!("there are {count} images in it")),
+                    None => refused(&format!("contains {count} images")),
                 },
             };
         };
@@ -75,7 +75,7 @@ impl Layout<'_> {
         if found.is_empty() {
             found.extend(number(tag).and_then(|at| images.get(at)).cloned());
         }
-        if found.is_empty() { refused(&format!("there is no image '{tag}' in it")) } else { Ok(found) }
+        if found.is_empty() { refused(&format!("contains no image '{tag}'")) } else { Ok(found) }
     }
 
     /// The only image of the requested platform.
@@ -109,7 +109,7 @@ impl Layout<'_> {
         twins.dedup();
         match twins.len() {
             1 => Ok(()),
-            count => Err(choose(self.name, &format!("there are {count} images in it"), &twins, 0)),
+            count => Err(choose(self.name, &format!("contains {count} images"), &twins, 0)),
         }
     }
 
@@ -153,7 +153,7 @@ impl Layout<'_> {
     fn no_platform(&self, wanted: &Platform, found: impl Iterator<Item = Platform>) -> Error {
         let found: Vec<String> = found.map(|platform| platform.to_string()).collect();
         let expected = if found.is_empty() { "one that names its platform".to_string() } else { found.join(", ") };
-        wrong(self.name, format!("there is no image for the platform {wanted}"), expected)
+        wrong(self.name, format!("contains no image for the platform {wanted}"), expected)
     }
 
     fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {

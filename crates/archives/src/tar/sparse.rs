@@ -36,7 +36,7 @@ impl Map {
             return Err((format!("sparse segment of {length} bytes at {offset}"), "an end below 2^63".into()));
         }
         if offset < self.end() {
-            let what = format!("sparse segment {} at {offset} overlaps or precedes the one before", self.pushed);
+            let what = format!("sparse segment {} at {offset} overlaps or precedes the previous segment", self.pushed);
             return Err((what, format!("an offset of at least {}", self.end())));
         }
         self.append(segment)

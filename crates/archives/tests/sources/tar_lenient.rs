@@ -148,7 +148,7 @@ fn a_directory_without_a_name() {
     assert_eq!(
         warnings,
         ["test.tar: a directory without a name at byte 1024 (expected a name, or ./ for the root directory): \
-          it is taken for the root"]
+          it is treated as the root"]
     );
 }
 

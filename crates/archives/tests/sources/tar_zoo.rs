@@ -176,7 +176,7 @@ fn old_sparse(pairs: &[(u64, u64)], size: u64, stored: u64) -> Header {
 #[test]
 fn sparse_maps_that_lie() {
     for (pairs, size, stored, part) in [
-        (&[(0, 512), (511, 512)][..], 5000, 1024, "sparse segment 2 at 511 overlaps or precedes the one before"),
+        (&[(0, 512), (511, 512)][..], 5000, 1024, "sparse segment 2 at 511 overlaps or precedes the previous segment"),
         (&[(1024, 512), (0, 512)], 5000, 1024, "sparse segment 2 at 0 overlaps or precedes"),
         (&[(4800, 512)], 5000, 512, "reaches byte 5312, past the end of the file"),
         (&[(0, 512)], 5000, 513, "sparse map of 512 bytes over 513 stored bytes"),

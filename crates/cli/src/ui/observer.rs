@@ -24,7 +24,7 @@ pub type Statistics = fn(&ImageSummary) -> String;
 pub enum OutputStyle {
     /// packline's own style: a progress bar on a terminal, and a summary at the end.
     Packline {
-        /// Print nothing but warnings and errors.
+        /// Print only warnings and errors.
         quiet: bool,
         /// Draw a progress bar if there is a terminal.
         bar: bool,
@@ -37,13 +37,13 @@ pub enum OutputStyle {
     },
     /// The style of squashfs-tools-ng: every name, then statistics, all on standard output.
     ToolsNg {
-        /// Print nothing but warnings and errors.
+        /// Print only warnings and errors.
         quiet: bool,
         statistics: Statistics,
     },
     /// The style of squashfs-tools: statistics on standard output.
     SquashfsTools {
-        /// Print nothing but warnings and errors.
+        /// Print only warnings and errors.
         quiet: bool,
         /// Print every name.
         info: bool,

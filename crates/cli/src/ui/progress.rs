@@ -13,7 +13,7 @@ use packline::{Pass, Progress, Source};
 
 /// The most redraws per second; each redraw costs a system call.
 const REDRAWS: u8 = 8;
-/// The time between redraws while nothing is reported. A block may take seconds, and the shown rate falls meanwhile.
+/// The time between redraws while nothing is reported. A block may take seconds, and the shown rate falls during that time.
 const TICK: Duration = Duration::from_millis(250);
 /// The smallest content, in bytes, for which a ratio is shown.
 const RATIO_LEAST: u64 = 1 << 20;

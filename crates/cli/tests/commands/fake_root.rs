@@ -1,7 +1,7 @@
 //! Under fakeroot and pseudo, which pretend to a user's programs that they run as root: packing stores, and unpacking sets, the owners,
 //! permissions and devices that only these two know. And in user namespaces, where a user is root with less rights.
 //!
-//! Programs whose system calls do not go through libc do otherwise: <https://github.com/uutils/coreutils/issues/13399>, and for single
+//! Programs whose system calls bypass libc behave differently: <https://github.com/uutils/coreutils/issues/13399>, and for single
 //! calls <https://github.com/uutils/coreutils/issues/14028>.
 
 use std::fs::Permissions;

@@ -5,7 +5,7 @@ use super::encode::{flat, histogram};
 use super::*;
 use proptest::prelude::*;
 
-/// Bytes with geometric frequencies: each of the `symbols` is rarer than the one before by `ratio` in 256.
+/// Bytes with geometric frequencies: each of the `symbols` is rarer than the previous symbol by `ratio` in 256.
 fn skewed(size: usize, symbols: usize, ratio: u64) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
     let mut next = move || {

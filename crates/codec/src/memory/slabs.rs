@@ -4,7 +4,7 @@
 //! buffer are therefore populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a
 //! few of the free buffers return their memory to the system.
 //!
-//! The buffers do not ask for large pages: on many virtual machines the host must supply large pages anew each time, which takes longer
+//! The buffers do not ask for large pages: on many virtual machines the host must supply large pages again each time, which takes longer
 //! than everything else.
 
 use std::io;

@@ -37,7 +37,7 @@ impl LibraryParams {
         }
     }
 
-    /// Whether the library finds matches by rows of a hash table. The library salts that hash anew for each frame, but this only permutes
+    /// Whether the library finds matches by rows of a hash table. The library uses a new salt for the hash in each frame, but this only permutes
     /// rows. The same positions share a row with any salt, so that frames do not depend on earlier ones.
     pub(super) fn by_rows(&self) -> bool {
         let strategy = matches!(self.strategy, Strategy::ZSTD_greedy | Strategy::ZSTD_lazy | Strategy::ZSTD_lazy2);

@@ -12,7 +12,7 @@ pub(crate) const CHUNK_OVERHEAD: u64 = (HEADER + TAG) as u64;
 pub struct ChunkSize(u8);
 
 impl ChunkSize {
-    /// 64 KiB: larger chunks are hardly faster, and reading a range opens complete chunks.
+    /// 64 KiB: larger chunks are not much faster, and reading a range opens complete chunks.
     pub const USUAL: ChunkSize = ChunkSize(16);
 
     /// The size with this binary logarithm, 12 to 20.

@@ -212,7 +212,7 @@ fn note_entered(side: &Side, seen: &mut BTreeSet<NodeId>, path: &[u8], node: Opt
 
 fn found_again(image: &OpenedImage, path: &[u8], at: NodeId) -> Error {
     let offset = image.volume.offset_of(at);
-    let what = "the directory has been met before, under another path".to_string();
+    let what = "the directory was found before under another path".to_string();
     image.fault_at(
         path,
         ReadError::Corrupt(FormatFault { offset, what, expected: "one path for each directory".to_string() }),

@@ -196,7 +196,7 @@ impl Unmounter {
     }
 }
 
-/// Whether the mount is gone: the kernel then reports an error on its device. Checked before unmounting, so that a later mount on the same
+/// Whether the mount no longer exists: the kernel then reports an error on its device. Checked before unmounting, so that a later mount on the same
 /// directory is not removed.
 fn is_gone(device: BorrowedFd<'_>) -> bool {
     let mut watched = [PollFd::new(&device, PollFlags::empty())];

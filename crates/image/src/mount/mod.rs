@@ -217,7 +217,7 @@ fn serve(
     threads: usize,
     request: &MountRequest,
 ) -> std::io::Result<BackgroundSession> {
-    // The kernel knows who may use the mount, but it cannot let in root alone. The session would get the user from geteuid(), which fakeroot and
+    // The kernel knows who may use the mount, but it cannot allow only root. The session would get the user from geteuid(), which fakeroot and
     // pseudo replace, and would then keep all users out.
     let acl = if request.allow_root { SessionACL::RootAndOwner } else { SessionACL::All };
     let mut config = Config::default();

@@ -15,7 +15,7 @@ pub struct SourceDemand {
 }
 
 impl SourceDemand {
-    /// The demand of an image under a limit of `limit` bytes in all.
+    /// The demand of an image under a total limit of `limit` bytes.
     pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
         let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
         let limits = Limits { memory: limit, ..Limits::default() };

@@ -40,7 +40,7 @@ pub struct ImageSource {
     path: Bytes,
     file: Current,
     order: Option<Order>,
-    /// Bytes of content returned so far, and in all if known.
+    /// Bytes of content returned so far, and in total if known.
     done: u64,
     total: Option<u64>,
 }

@@ -8,7 +8,7 @@ use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
 
 /// Maximum number of segments of a map. GNU tar takes 16 bytes for each, and our own reader rejects 4 Mi.
 const SEGMENTS_MAX: u64 = 65_536;
-/// A file that was not sparse when it was packed is written with holes only if they have at least this many bytes in all.
+/// A file that was not sparse when it was packed is written with holes only if the holes have at least this many bytes in total.
 const ZEROS_MAX: u64 = 1 << 20;
 
 /// The holes of a file that is written with holes.

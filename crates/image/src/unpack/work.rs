@@ -103,7 +103,7 @@ impl JobRunner<'_> {
         self.context.fault(file.directory, self.window.name(&file), cause)
     }
 
-    /// Reports, or returns, a fault of content that these files have in common. Each of them gets zeros in its place.
+    /// Reports or returns a fault of content that these files share. Each file gets zeros instead of the content.
     fn damaged(&mut self, files: Range<u32>, cause: &ReadError) -> Result<(), Error> {
         for number in files {
             let fault = self.fault(number, cause.clone());

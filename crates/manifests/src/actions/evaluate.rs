@@ -133,7 +133,7 @@ impl Evaluation<'_> {
             Predicate::Absolute => matches!(&tree.inode(node).kind, Kind::Symlink(target) if target.starts_with(b"/")),
             Predicate::Content(pattern) => {
                 let described = self.host.describe(subject.place());
-                pattern(&described.map_err(|cause| failed(subject, "cannot run file(1) for it", cause))?)
+                pattern(&described.map_err(|cause| failed(subject, "cannot run file(1) on it", cause))?)
             }
             Predicate::Command(command) => self.command(command, subject)?,
             Predicate::Stat(_) | Predicate::Readlink(_) | Predicate::At(..) => false,

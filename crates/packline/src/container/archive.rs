@@ -31,7 +31,7 @@ pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), E
 /// An open file or stream.
 #[non_exhaustive]
 pub enum Archive {
-    /// A SquashFS image, or a file that is taken for one.
+    /// A SquashFS image, or a file that is assumed to be one.
     SquashFs(OpenedImage),
     /// A .lrz file.
     #[cfg(feature = "lrz")]

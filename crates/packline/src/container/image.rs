@@ -53,7 +53,7 @@ impl Image {
     /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were made.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is not enough for so many inodes, [`Error::Read`] if cancelled.
+    /// [`Error::Memory`] if there is not enough memory for all inodes, [`Error::Read`] if cancelled.
     pub fn verify(&self, resources: &Resources) -> Result<Vec<Finding>, Error> {
         Ok(self.0.verify(resources)?)
     }

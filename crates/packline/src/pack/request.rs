@@ -44,7 +44,7 @@ pub struct PackRequest {
 pub enum PackContainer {
     /// A SquashFS image.
     Image(Box<ImageRequest>),
-    /// A .lrz file. It holds a directory as a tar, and a tar as it is, without the tar's own compression.
+    /// A .lrz file. It holds a directory as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
     Lrz(LrzRequest),
 }
@@ -118,7 +118,7 @@ impl ImageRequest {
         Ok(ImageRequest::new(options))
     }
 
-    /// Packs everything as it is.
+    /// Packs everything unchanged.
     pub fn new(options: Options) -> ImageRequest {
         ImageRequest {
             options,

@@ -89,7 +89,7 @@ pub struct RecoveryState {
 }
 
 impl RecoveryState {
-    /// Whether the file and its recovery data are as they were made.
+    /// Whether the file and its recovery data are unchanged since the recovery data was written.
     pub fn is_whole(&self) -> bool {
         self.examined.is_whole() && self.recovery_is_whole
     }
@@ -256,7 +256,7 @@ fn copy(
     Ok(copy)
 }
 
-/// Whether a regular file was modified after another one. Damage to a disk leaves the time of a file as it was.
+/// Whether a regular file was modified after another one. Damage to a disk does not change the time of a file.
 fn is_later(file: &Path, other: &Path) -> bool {
     let modified = |path: &Path| {
         let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);

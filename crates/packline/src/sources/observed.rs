@@ -57,7 +57,7 @@ impl<'a> ObservedSource<'a> {
         }
     }
 
-    /// Adds a source whose entries come first. They are neither changed nor reported.
+    /// Adds a source whose entries come first. These entries are neither changed nor reported.
     pub(crate) fn after(self, before: Box<dyn Source>) -> ObservedSource<'a> {
         ObservedSource { before: Some(before), ..self }
     }

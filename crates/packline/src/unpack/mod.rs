@@ -37,7 +37,7 @@ pub enum UnpackSummary {
     /// The tar in a .lrz file to a directory.
     #[cfg(feature = "lrz")]
     LrzDirectory(LrzTreeCounts),
-    /// The tar in a .lrz file, as it is.
+    /// The unchanged tar in a .lrz file.
     #[cfg(feature = "lrz")]
     LrzTar(packline_lrz::Unpacked),
 }

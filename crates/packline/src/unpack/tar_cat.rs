@@ -19,7 +19,7 @@ const PIECE: usize = 64 << 10;
 /// Writes the contents of the files at `paths`, in that order, holes as zeros. The last of several entries at one path applies, and links are
 /// followed inside the tar, as if it were unpacked. `display_path` is the name of `out` in messages.
 ///
-/// The tar is read once for its entries and once for the contents, and once more each time that a path comes before the previous one in
+/// The tar is read once for its entries and once for the contents, and again each time that a path comes before the previous one in
 /// the tar. Returns the warnings of the tar.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Damaged data that decodes all the same: the checksum in the record of the image finds it.
+//! Damaged data that still decodes: the checksum in the record of the image finds the damage.
 
 use std::fs;
 use std::ops::Range;

@@ -24,7 +24,7 @@ pub(crate) fn find(
     cancel: &CancelToken,
 ) -> Result<(), Error> {
     let shape = set.shape();
-    // A shard whose checksum matches but whose hash does not was read in vain. At most twice the file's size is read in vain.
+    // Reading a shard is wasted if its checksum matches but its hash does not. At most twice the file's size is wasted.
     let budget = 2 * (input.size() + shape.shard_bytes());
     let mut finder = Finder { input, set, shape, offsets, budget, buffer: Vec::new(), cancel };
     finder.find_duplicates();
@@ -40,7 +40,7 @@ struct Finder<'f> {
     set: &'f RecoverySet,
     shape: Shape,
     offsets: &'f mut [Option<u64>],
-    /// Bytes that may still be read in vain.
+    /// Bytes of wasted reads that are still allowed.
     budget: u64,
     buffer: Vec<u8>,
     cancel: &'f CancelToken,

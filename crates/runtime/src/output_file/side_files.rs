@@ -41,7 +41,7 @@ impl SideFiles {
         SideFiles(names.filter_map(|name| FileStamp::of_path(&name).ok().map(|stamp| (name, stamp))).collect())
     }
 
-    /// Warns about each file that has not changed meanwhile.
+    /// Warns about each file that has not changed since then.
     pub(super) fn warn(&self, observer: &mut dyn Observer) {
         self.0.iter().filter(|(name, stamp)| stamp.is_at(name)).for_each(|(name, _)| warn_of_stale(name, observer));
     }

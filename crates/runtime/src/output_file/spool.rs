@@ -51,7 +51,7 @@ impl Spool {
     }
 }
 
-/// A closed pipe gets a different kind: programs treat [`io::ErrorKind::BrokenPipe`] as a reader that has all it wants.
+/// A closed pipe gets a different kind: programs treat [`io::ErrorKind::BrokenPipe`] as a reader that needs no more data.
 fn cut_short(cause: io::Error, size: u64) -> io::Error {
     match cause.kind() {
         io::ErrorKind::BrokenPipe => {

@@ -141,7 +141,7 @@ impl Image {
         Image { check: DataCheck::of(self, scope).map(Arc::new), ..self.clone() }
     }
 
-    /// Returns the same image, in which a data block that Linux cannot decode for lack of memory is a fault.
+    /// Returns the same image with a stricter rule: a data block that Linux cannot decode for lack of memory is a fault.
     pub(crate) fn strict(self) -> Image {
         Image { strict: true, ..self }
     }

@@ -49,7 +49,7 @@ pub struct ListingPlace {
 pub struct IndexEntry {
     /// Start of its run, bytes from the start of the listing.
     pub position: u32,
-    /// Start of the run's metadata block, bytes from the start of the directory table.
+    /// Start of the run's metadata block, in bytes from the start of the directory table.
     pub block: u32,
     /// The first name of the run.
     pub name: Vec<u8>,

@@ -357,7 +357,7 @@ fn memory_for_one_block_is_enough_to_decode_each_once() {
             assert!(all_of(&mut reading, |_, _| {}) == expected, "{workers} workers, {fragments} bytes");
             let counts = reading.shared_counts();
             assert_eq!(counts.decoded, blocks, "{workers} workers, {fragments} bytes");
-            assert_eq!(counts.spilled > 0, codec == "gzip", "what stands in the image is read there");
+            assert_eq!(counts.spilled > 0, codec == "gzip", "content that is in the image is read from the image");
             assert!(counts.spilled <= blocks && reading.scratch().bytes() <= blocks * BLOCK as u64);
             let budget = reading.budget();
             drop(reading);

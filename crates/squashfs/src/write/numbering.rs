@@ -6,7 +6,7 @@
 //!
 //! The order of levels satisfies both. From the deepest directories to the root, level by level, the entries of each directory follow one
 //! another; the root comes last. All listings of a level are between it and the next. Within a level no block depends on another, so workers can
-//! compress the blocks in parallel. A post-order walk of the tree would give the same listings, but each block would depend on the one before it.
+//! compress the blocks in parallel. A post-order walk of the tree would give the same listings, but each block would depend on the previous block.
 //!
 //! On request, some inodes of each level come after all others of it. If these are the inodes of files with blocks, what changes when data moves
 //! stays together. A listing then has one more header at each change between the two groups.

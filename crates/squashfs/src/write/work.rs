@@ -114,7 +114,7 @@ pub(crate) enum Packed {
     Blocks { raw: Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock> },
     /// Data blocks to store.
     Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
-    /// Blocks of the image to write once more.
+    /// Blocks of the image to write again.
     Copies { from: u32, to: u32, count: u32 },
     /// A fragment block, the first `length` bytes of a buffer.
     Fragment { index: u32, bytes: Buffer, length: usize, stored: bool, hashes: Option<Hashes> },

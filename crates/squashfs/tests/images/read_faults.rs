@@ -267,7 +267,7 @@ fn rejects_xattrs_that_break_a_rule() {
         ("reference to a value, of 1 bytes", &pair(1, &[1])),
         ("a name of 1 to 65535 bytes", &pair(2, &[0])),
         ("a metadata block is wanted", &pair(2, &[0xff, 0xff])),
-        ("at most 16 MiB in all", &pair(5, &[0xff; 4])),
+        ("at most 16 MiB in total", &pair(5, &[0xff; 4])),
         ("a metadata block is wanted", &pair(5, &[2])),
         ("a metadata block is wanted", &|b: &mut Vec<u8>| {
             let set = long(b, long(b, 56) + 16) + 2;

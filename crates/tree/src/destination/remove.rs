@@ -38,13 +38,13 @@ struct Level {
 }
 
 impl Directory {
-    /// Removes all entries, including entries that other processes create meanwhile, up to a limit.
+    /// Removes all entries, including entries that other processes create during the removal, up to a limit.
     ///
     /// Only one directory is open at a time, so any depth is possible. The way back uses `..`, and checks that it leads to the
     /// parent directory.
     ///
     /// # Errors
-    /// The system call fails; [`Refusal::Replaced`] if directories are moved meanwhile.
+    /// The system call fails; [`Refusal::Replaced`] if directories are moved during the removal.
     pub fn clear(&self) -> Result<(), Refusal> {
         let mut levels: Vec<Level> = Vec::new();
         let mut current = self.again()?;

@@ -145,7 +145,7 @@ impl<'a> ToolsNg<'a> {
         self.io.insert(number, (commit, bytes_in));
     }
 
-    /// Copies a fragment into the open block. If that is full it is submitted, and the fragment begins the next.
+    /// Copies a fragment into the open block. If the open block is full, submits it, and begins the next block with the fragment.
     fn pack(&mut self, number: usize) -> Step {
         let Item { bytes, decide, first, blocks, .. } = self.work.items[number];
         for block in first..first + blocks {

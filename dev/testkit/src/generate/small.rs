@@ -60,7 +60,7 @@ fn duplicates(nodes: &mut Vec<Node>, random: &mut Random, block: usize) {
         nodes.push(Node::file(format!("twins/{name}-a"), bytes.clone()));
         nodes.push(Node::file(format!("twins/{name}-b"), bytes).time(1_500_000_000));
     }
-    // Three files have the same first block and different rests, of equal and of different lengths.
+    // Three files have the same first block and different remainders, of equal and of different lengths.
     let head = random.prose(block);
     for (name, size) in [("one", 600), ("two", 600), ("three", block + 5), ("none", 0)] {
         nodes.push(Node::file(format!("twins/head-{name}"), [head.clone(), random.prose(size)].concat()));

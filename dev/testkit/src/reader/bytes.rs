@@ -17,7 +17,7 @@ impl<'a> Cursor<'a> {
         let end = self.at.checked_add(length);
         let found = end.and_then(|end| self.bytes.get(self.at..end));
         let found = found.ok_or_else(|| {
-            format!("{}: {length} bytes at {} of {} are not there", self.what, self.at, self.bytes.len())
+            format!("{}: {length} bytes at {} of {} do not exist", self.what, self.at, self.bytes.len())
         })?;
         self.at += length;
         Ok(found)

@@ -20,7 +20,7 @@ pub struct Options {
     binary: options::Binary,
 }
 
-/// Prints a hash for each run; an error at the first that differs from the serial reference.
+/// Prints a hash for each run. Returns an error at the first hash that differs from the serial reference.
 pub fn run(options: &Options) -> Result<(), String> {
     let directory = environment::target_directory().join("matrix");
     std::fs::create_dir_all(&directory).map_err(|cause| cause.to_string())?;

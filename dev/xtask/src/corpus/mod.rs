@@ -85,7 +85,7 @@ fn present(corpus: &Corpus, directory: &Path) -> Option<Manifest> {
     (tree && !manifest.sums.is_empty() && manifest.sums.iter().all(equal)).then_some(manifest)
 }
 
-/// An error if the content differs from the pinned one.
+/// Returns an error if the content differs from the pinned content.
 fn check_pinned(corpus: &Corpus, manifest: &Manifest) -> Result<(), String> {
     let drift = manifest.drift(&corpus.pinned()?);
     if drift.is_empty() { Ok(()) } else { Err(drift.join("\n")) }

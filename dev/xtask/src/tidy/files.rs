@@ -3,7 +3,7 @@
 /// Longer files give the reason in a line of their head that begins with [`REASON`].
 const MAX_LINES: usize = 500;
 const REASON: &str = "//! Long because ";
-/// Longer functions are in files that give such a reason.
+/// Files with longer functions give such a reason.
 const MAX_FUNCTION_LINES: usize = 60;
 /// Lines of a file's head.
 const HEAD: usize = 30;

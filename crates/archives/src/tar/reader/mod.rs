@@ -243,7 +243,7 @@ impl<R: Read> TarSource<R> {
             *name = b"./".to_vec();
             let fault =
                 self.malformed(&[], offset, "a directory without a name", "a name, or ./ for the root directory");
-            self.warn(&fault, "it is taken for the root");
+            self.warn(&fault, "it is treated as the root");
         }
         let field = header.slice(136, 12);
         if pax.mtime.is_none() && number::field(field).is_none() {

@@ -159,7 +159,7 @@ pub(crate) fn all_patterns_matched(selection: &Selection, place: &Path, io: &mut
     unmatched.is_none_or(|error| report_fault(io, &error.to_string()))
 }
 
-/// Returns how a listing ends. A reader that is gone does not make a damaged image intact.
+/// Returns how a listing ends. A closed pipe does not hide the damage of an image.
 pub(crate) fn ended(printed: Result<(), Failure>, sound: bool) -> Result<(), Failure> {
     match printed {
         Ok(()) | Err(Failure::BrokenPipe) if !sound => Err(Failure::AlreadyReported(1)),

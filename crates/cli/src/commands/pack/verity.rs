@@ -38,7 +38,7 @@ impl PackVerity {
         self.verity.is_some()
     }
 
-    /// Returns the options of the tree, if there is to be one.
+    /// Returns the options of the hash tree, if the command writes one.
     pub fn options(&self) -> Result<Option<VerityOptions>, Failure> {
         let Some(place) = self.verity else { return Ok(None) };
         let tree = TreeOptions {

@@ -191,7 +191,7 @@ impl Protect {
         Ok(Done::Written)
     }
 
-    /// Compares the file with existing recovery data, unless it is to be replaced.
+    /// Compares the file with existing recovery data, unless the recovery data will be replaced.
     fn existing(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Option<RecoveryState> {
         if self.force || target::is_stream(output) || !output.is_file() {
             return None;

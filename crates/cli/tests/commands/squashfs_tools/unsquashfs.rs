@@ -6,7 +6,7 @@ use packline_testkit::{Ran, Sandbox, generate, tools};
 
 use crate::PACKLINE;
 
-/// Printed lines, but for those that releases 4.5.1 and 4.7.5 have differently.
+/// Printed lines, except the lines that differ between releases 4.5.1 and 4.7.5.
 pub fn lines(text: &[u8]) -> Vec<String> {
     let of_one = ["Always-use-fragments", "Tailends", "\tCompression-level", "\tAcceleration"];
     let of_both = |line: &&str| !of_one.iter().any(|start| line.starts_with(start));

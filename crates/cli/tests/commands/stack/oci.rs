@@ -22,7 +22,7 @@ fn names(sandbox: &Sandbox, source: &str, options: &[&str]) -> String {
     sandbox.good(&["list", "new.sqfs"]).text().lines().skip(1).collect::<Vec<_>>().join(" ")
 }
 
-/// Steps of an image: each changes what the one before left, in the directory of the root file system.
+/// Steps of an image. Each step changes the result of the previous step, in the directory of the root file system.
 const STEPS: &[&str] = &[
     "mkdir -p etc usr/bin usr/lib opt/app/data && echo box > etc/name && echo sh > usr/bin/sh && ln usr/bin/sh usr/bin/bash && \
      ln -s usr/bin bin && echo old > opt/app/data/one && echo old > opt/app/data/two && echo lib > usr/lib/lib.so && \
@@ -99,7 +99,7 @@ fn layers_are_packed_as_podman_mounts_them() {
     let point = shell(&sandbox, &format!("{podman} image mount box:1")).text();
     let differences = sandbox.run(&["diff", "new.sqfs", point.trim()]).text();
     shell(&sandbox, &format!("{podman} image umount box:1 && {podman} rmi -f box:1"));
-    // Times of directories in which it links files of lower layers differ by a second at times.
+    // Times of directories in which it links files of lower layers sometimes differ by a second.
     let known = |line: &str| line.starts_with("! .: ") || line.starts_with("! usr/") && line.contains(": time ");
     assert!(differences.lines().all(known), "{differences}");
 }
@@ -159,12 +159,12 @@ fn one_of_several_images_is_chosen_by_tag_and_platform() {
         assert_eq!(names(&sandbox, source, &options), expected, "{source} {platform:?}");
     }
     for (source, platform, expected) in [
-        ("oci:oci", "linux/arm", "oci: there are 2 images in it (expected :TAG with one of many, x:1)"),
-        ("oci:oci:y", "linux/arm", "oci: there is no image 'y' in it (expected :TAG with one of many, x:1)"),
+        ("oci:oci", "linux/arm", "oci: contains 2 images (expected :TAG with one of many, x:1)"),
+        ("oci:oci:y", "linux/arm", "oci: contains no image 'y' (expected :TAG with one of many, x:1)"),
         (
             "oci:oci:many",
             "linux/mips",
-            "oci: there is no image for the platform linux/mips (expected linux/amd64, linux/arm/v6, linux/arm/v7)",
+            "oci: contains no image for the platform linux/mips (expected linux/amd64, linux/arm/v6, linux/arm/v7)",
         ),
         ("oci:oci:x:1", "linux/arm", "oci: an image for linux/s390x (expected linux/arm)"),
     ] {
@@ -390,14 +390,14 @@ fn packs_docker_archive() {
     assert_eq!(names(&sandbox, "docker-archive:docker.tar:box", &[]), "a b");
     save(&config(&both), &["one.tar", "two.tar"], &[&["box:1", "box:2"], &[]]);
     let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
-    let expected = "there are 2 images in it (expected :TAG with one of box:1, box:2, or :@0 to :@1)";
+    let expected = "contains 2 images (expected :TAG with one of box:1, box:2, or :@0 to :@1)";
     assert_eq!(message, format!("packline: docker.tar: {expected}"));
     for tag in ["box:2", "2", "@0", "@1"] {
         assert_eq!(names(&sandbox, &format!("docker-archive:docker.tar:{tag}"), &[]), "a b", "{tag}");
     }
     for tag in ["3", "@2", "@", "@-1", "@x"] {
         let message = sandbox.refused(&["pack", &format!("docker-archive:docker.tar:{tag}"), "x.sqfs"]);
-        assert!(message.contains(&format!("there is no image '{tag}' in it (expected :TAG")), "{message}");
+        assert!(message.contains(&format!("contains no image '{tag}' (expected :TAG")), "{message}");
     }
     save(&config(&[both[1].clone(), both[0].clone()]), &["one.tar", "two.tar"], &[&[]]);
     let message = sandbox.refused(&["pack", "docker-archive:docker.tar", "x.sqfs"]);
@@ -513,8 +513,8 @@ fn the_platform_chooses_among_manifests_of_the_index() {
             assert_eq!(names(&sandbox, "oci:oci", &["--platform", platform]), expected, "{index:?}");
         }
         let message = sandbox.refused(&["pack", "oci:oci", "x.sqfs", "--platform", "linux/mips"]);
-        let known = "there is no image for the platform linux/mips (expected linux/amd64, linux/arm64)";
-        assert!(message.contains(known) || message.contains("there are 2 images in it (expected :TAG"), "{message}");
+        let known = "contains no image for the platform linux/mips (expected linux/amd64, linux/arm64)";
+        assert!(message.contains(known) || message.contains("contains 2 images (expected :TAG"), "{message}");
     }
     let unknown = of_platform(other.clone(), "unknown", "unknown", None);
     for index in [vec![arm.clone(), attestation(other.clone())], vec![unknown, without(arm.clone())]] {
@@ -526,7 +526,7 @@ fn the_platform_chooses_among_manifests_of_the_index() {
     for index in [vec![amd.clone(), other.clone()], vec![tagged(amd.clone(), "x"), tagged(other.clone(), "x")]] {
         layout.index(&index);
         let message = sandbox.refused(&["pack", "oci:oci", "x.sqfs", "--platform", "linux/amd64"]);
-        assert!(message.contains("there are 2 images in it (expected :TAG with one of sha256:"), "{message}");
+        assert!(message.contains("contains 2 images (expected :TAG with one of sha256:"), "{message}");
         assert_eq!(names(&sandbox, "oci:oci:@1", &[]), "other");
         assert_eq!(names(&sandbox, &format!("oci:oci:{}", amd["digest"].as_str().unwrap()), &[]), "amd");
     }

@@ -42,7 +42,7 @@ pub struct Changes {
     pub gid: Option<u32>,
     /// Modification time of everything, seconds since 1970.
     pub mtime: Option<i64>,
-    /// Latest modification time; later ones are replaced by it (`SOURCE_DATE_EPOCH`).
+    /// Latest modification time. It replaces later times (`SOURCE_DATE_EPOCH`).
     pub mtime_most: Option<i64>,
     /// A directory that becomes the root.
     pub root: Option<NewRoot>,

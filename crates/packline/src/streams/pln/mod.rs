@@ -190,7 +190,7 @@ fn salvage(
             salvaged.bytes,
             salvaged.lost,
         )),
-        // The damage is reported as it was found first.
+        // The damage that was found first is reported.
         Err(cause) if encrypted::is_damage(&cause) => {}
         Err(cause) => return Err(fault(&opened.display_path, &opened.display_path, cause)),
     }

@@ -97,7 +97,7 @@ fn unrepairable_damage_is_reported_as_found() {
     // No directory for the copy.
     let mut reader = PlnReader::open_repairing(&path, &options(None)).unwrap();
     assert_eq!(read_backwards(&mut reader).unwrap_err().kind(), io::ErrorKind::InvalidData);
-    // Too much is lost. The rest is read all the same.
+    // Too much is lost. The rest is still read.
     file[PLAIN / 4..PLAIN / 2].fill(0);
     fs::write(&path, &file).unwrap();
     let mut reader = PlnReader::open_repairing(&path, &options(Some(top.path()))).unwrap();

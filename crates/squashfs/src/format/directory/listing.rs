@@ -235,7 +235,7 @@ fn check_name(place: MetaPlace, name: &[u8]) -> Result<(), ReadError> {
     if !dots && memchr::memchr2(0, b'/', name).is_none() {
         return Ok(());
     }
-    Err(fault(place, format!("name {}", quoted(name)), "one without slash and NUL that is neither . nor .."))
+    Err(fault(place, format!("name {}", quoted(name)), "a name without slash and NUL, and not . or .."))
 }
 
 fn quoted(name: &[u8]) -> String {

@@ -116,7 +116,7 @@ impl Set<'_> {
         let left = self.left.checked_sub(bytes);
         self.left = left.ok_or_else(|| {
             let what = format!("set of extended attributes with {bytes} bytes more after {}", MOST_BYTES - self.left);
-            fault(place, what, "at most 16 MiB in all")
+            fault(place, what, "at most 16 MiB in total")
         })?;
         Ok(())
     }

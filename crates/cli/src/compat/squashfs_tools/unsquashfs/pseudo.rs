@@ -32,7 +32,7 @@ pub fn write(
         let path = first_path.escaped();
         let name = first_name.escaped();
         let what = "mksquashfs reads no empty extended attribute from a pseudo file";
-        io.eprintln(&format!("unsquashfs: /{path}: {what}: {name} is left out ({count} in all)"));
+        io.eprintln(&format!("unsquashfs: /{path}: {what}: {name} is left out ({count} in total)"));
     }
     Ok(())
 }

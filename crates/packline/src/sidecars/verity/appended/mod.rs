@@ -45,7 +45,7 @@ impl Appended {
             return Err(refused(path, what, "a file, or a separate file for the tree"));
         }
         let image = OpenOptions::new().read(true).write(true).open(path).map_err(output("cannot open"))?;
-        // File systems without locks have to do without.
+        // On file systems without locks, nothing prevents a second run.
         if matches!(image.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(refused(path, "is locked by another run, which is writing it", "one run at a time"));
         }

@@ -21,8 +21,10 @@ pub enum Container {
     Pln,
 }
 
-/// Containers of trees, for messages.
-const OF_TREES: &str = "squashfs (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img), lrz (.lrz)";
+/// Returns the containers of trees and the endings of their names, for messages.
+fn containers_of_trees() -> String {
+    format!("squashfs ({}), lrz ({})", FileKind::SquashFs.endings(), FileKind::Lrz.endings())
+}
 
 impl Container {
     /// The name that [`Container::for_tree`] takes.
@@ -43,7 +45,7 @@ impl Container {
             "squashfs" => Ok(Container::SquashFs),
             "lrz" => Ok(Container::Lrz),
             "pln" => Err(Container::no_tree(name)),
-            _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: OF_TREES.to_string() }),
+            _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: containers_of_trees() }),
         }
     }
 
@@ -59,13 +61,13 @@ impl Container {
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
                 what: format!("{}: the name suggests {kind}, which cannot hold a tree", path.escaped()),
-                expected: OF_TREES.to_string(),
+                expected: containers_of_trees(),
             }),
             None => match path.extension().filter(|_| !is_block_device(path)) {
                 None => Ok(Container::SquashFs),
                 Some(ending) => Err(Error::Request {
                     what: format!("{}: no container has the ending '.{}'", path.escaped(), ending.escaped()),
-                    expected: format!("{OF_TREES}, or no ending for squashfs"),
+                    expected: format!("{}, or no ending for squashfs", containers_of_trees()),
                 }),
             },
         }
@@ -84,7 +86,7 @@ impl Container {
     pub(crate) fn no_tree(name: &str) -> Error {
         Error::Request {
             what: format!("the container '{name}' holds one file or stream, not a tree"),
-            expected: format!("{OF_TREES}; packline compress writes .pln files, also from a tar"),
+            expected: format!("{}; packline compress writes .pln files, also from a tar", containers_of_trees()),
         }
     }
 }

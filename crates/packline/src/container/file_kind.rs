@@ -26,13 +26,13 @@ pub enum FileKind {
 
 use FileKind::{Other, OtherTar, Stream, Tar};
 
-/// Endings in lower case. The longest match applies.
+/// Endings in lower case. The longest match applies. Messages and help list the endings in this order.
 const ENDINGS: &[(&str, FileKind)] = &[
     (".sqfs", FileKind::SquashFs),
     (".squashfs", FileKind::SquashFs),
-    (".sfs", FileKind::SquashFs),
     (".sqsh", FileKind::SquashFs),
     (".sqs", FileKind::SquashFs),
+    (".sfs", FileKind::SquashFs),
     (".snap", FileKind::SquashFs),
     (".img", FileKind::SquashFs),
     (".lrz", FileKind::Lrz),
@@ -87,6 +87,12 @@ impl FileKind {
         let fits = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
         let longest = ENDINGS.iter().filter(|(ending, _)| fits(ending)).max_by_key(|(ending, _)| ending.len());
         longest.map(|&(_, kind)| kind)
+    }
+
+    /// The endings of this kind, as messages and help list them.
+    pub fn endings(self) -> String {
+        let of_kind = ENDINGS.iter().filter(|(_, kind)| *kind == self);
+        of_kind.map(|&(ending, _)| ending).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether it is a tar, compressed or not.
@@ -169,6 +175,7 @@ mod tests {
         assert_eq!(words("x.xz"), "a file compressed with xz");
         assert_eq!(words("x.img"), "a SquashFS image");
         assert_eq!(kind("x.xz").unwrap().stream(), Some(StreamFormat::Xz));
+        assert_eq!(FileKind::SquashFs.endings(), ".sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img");
         assert_eq!((kind("x.tar").unwrap().stream(), kind("x.tar.lz").unwrap().stream()), (None, None));
         assert!(kind("x.tar.lz").unwrap().is_compressed() && !kind("x.tar").unwrap().is_compressed());
         assert!(

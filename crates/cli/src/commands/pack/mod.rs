@@ -11,7 +11,7 @@ mod verity;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
+use packline::requests::{FileKind, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
@@ -108,11 +108,11 @@ struct OutputOptions {
     format: Option<Container>,
 }
 
-/// The text after the options in the help, before the language of patterns.
+/// The text after the options in the help, before the language of patterns. [`Pack::details`] replaces `IMAGE_ENDINGS`.
 const DETAILS: &str = "\
 SOURCE is a directory, a tar file (plain or compressed), an image, a container image (oci:DIR[:TAG], \
 oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file, which is packed under its own name. - \
-reads a tar or an image from standard input. IMAGE is a file (.sqfs, .squashfs, .sqsh, .sqs, .sfs, .snap, .img, \
+reads a tar or an image from standard input. IMAGE is a file (IMAGE_ENDINGS, \
 or a name without an ending), a block device, a pipe, - for standard output, or a .lrz file.\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
 its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
@@ -186,7 +186,8 @@ impl Command for Pack {
     ];
 
     fn details() -> String {
-        format!("{DETAILS}\n{}", patterns::LANGUAGE)
+        let details = DETAILS.replace("IMAGE_ENDINGS", &FileKind::SquashFs.endings());
+        format!("{details}\n{}", patterns::LANGUAGE)
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {

@@ -1,4 +1,7 @@
-//! Operations on SquashFS images: list, read, compare, verify, unpack, turn into a tar, mount.
+//! Operations on an open image: list, read, compare, verify, unpack, turn into a tar, mount.
+//!
+//! All operations except [`verify`] and [`ImageInfo`] read through [`OpenedImage::volume`], which another file system can implement. These two
+//! need [`OpenedImage::image`], which is SquashFS.
 //!
 //! Each operation takes an open image ([`OpenedImage`]) and [`Resources`]: workers and a memory limit, from which [`ReadDemand::plan`] computes
 //! the sizes of windows and caches.

@@ -68,7 +68,7 @@ pub struct Options {
     pub stored: Stored,
     /// Whether an export table (for NFS) is written.
     pub exportable: bool,
-    /// Whether the flag for an image without extended attributes is set if no entry has one. Otherwise the flag is set only if `xattrs` is off.
+    /// Whether extended attributes are stored.
     pub xattrs: bool,
     /// Whether the flag for an image without extended attributes is set if no entry has one. If not, the flag is set only with `xattrs` off.
     pub mark_without_xattrs: bool,

@@ -119,7 +119,7 @@ mod tests {
         assert!(message.contains("not a tree") && message.contains("squashfs"), "{message}");
         for name in ["a.tar", "a.tar.zst", "a.tgz", "a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
             let message = Container::for_tree_at(Path::new(name)).unwrap_err().to_string();
-            assert!(message.starts_with(&format!("{name}: this is a name for a")), "{message}");
+            assert!(message.starts_with(&format!("{name}: the name suggests a")), "{message}");
         }
         let message = Container::for_tree_at(Path::new("a.xyz")).unwrap_err().to_string();
         assert!(message.starts_with("a.xyz: no container has the ending '.xyz' (expected squashfs"), "{message}");

@@ -143,7 +143,7 @@ fn rejects_sources_that_a_container_cannot_hold() {
     for (result, words) in [
         (packer().write_to(at("a.pln")), "holds one file or stream, not a tree"),
         (packer().container(Container::Pln).write_to(at("a")), "holds one file or stream, not a tree"),
-        (packer().write_to(at("a.zip")), "this is a name for a zip archive"),
+        (packer().write_to(at("a.zip")), "the name suggests a zip archive"),
         (packer().block_size(4096).write_to(at("a.lrz")), "a block size"),
         (packer().codec("zstd").write_to(at("a.lrz")), "'zstd' (expected none, gzip"),
         (packer().codec("zpaq").write_to(at("a.sqfs")), "zpaq"),

@@ -3,8 +3,8 @@
 //!
 //! The cache trusts no bytes that it reads: an entry has a checksum, and its block is decoded and compared with the content
 //! before use. A damaged cache costs time but changes no content. The cache does not check that our encoder made the bytes,
-//! because this check would cost what the cache saves: a user who may write to a cache can change how a block is compressed, but
-//! not its content.
+//! because this check would cost as much as the cache saves. A user who may write to a cache can therefore change how a block is
+//! compressed, but not its content.
 //!
 //! Each entry is a file of its own, written under another name and then renamed, so that a killed process, or another process
 //! that shares the cache, cannot damage entries.

@@ -1,11 +1,13 @@
 //! Deltas between two files, based on decoded content. `docs/format/delta.md` specifies the format.
 //!
 //! A file has a plain form (`plain/`). If the file contains a SquashFS image, the image's blocks are decoded in the plain form; any other
-//! file is its own plain form. Writing a delta (`make/`) finds the bytes that the plain forms of NEW and OLD have in common: the matcher of
-//! .lrz files finds repeats over all of both, and the remaining bytes are compressed in groups, on all workers, with the bytes of OLD around
-//! them as a reference. Applying a delta (`apply/`) builds the plain form of NEW chunk by chunk, and encodes its blocks with the codec that
-//! gives the same bytes. A block that no codec reproduces stays as it is stored. A block that OLD stores with the same bytes is copied, not
-//! encoded.
+//! file is its own plain form.
+//!
+//! Writing a delta (`make/`) finds the bytes that the plain forms of NEW and OLD have in common. The matcher of .lrz files finds repeats
+//! over both files. The remaining bytes are compressed in groups, on all workers, with nearby bytes of OLD as a reference.
+//!
+//! Applying a delta (`apply/`) builds the plain form of NEW chunk by chunk, and encodes its blocks with the codec that gives the same bytes.
+//! A block that no codec reproduces is not decoded. A block that OLD stores with the same bytes is copied, not encoded.
 //!
 //! A delta depends only on both files and the options. The hash of NEW is checked before the caller gives the output its name.
 #![forbid(unsafe_code)]

@@ -37,8 +37,8 @@ mod real {
     }
 }
 
-/// Parking with the standard library's guarantees, built from a lock. loom's own parking loses a wake-up while the thread waits
-/// for a lock; shuttle's ends sleeps for no reason, and endlessly under an unfair schedule.
+/// Parking with the standard library's guarantees, built from a lock. The parking of loom loses a wake-up while the thread waits for
+/// a lock. The parking of shuttle ends sleeps for no reason, and endlessly under an unfair schedule.
 #[cfg(any(loom, shuttle))]
 mod parker {
     use super::real::{Condvar, Mutex};

@@ -1,8 +1,8 @@
 //! Reads a trace of a real run, as `packline --trace` writes it, into a workload.
 //!
-//! The format is Chrome's: an object with `traceEvents`, of which only those with `"ph":"X"` are used. Thread 0 is the
-//! caller, its events are `read`, `decide` and `commit` (`wait`, in which it is idle, and `write`, a part of `commit`, are
-//! ignored); the others are workers, whose events are the jobs `hash` and `compress`. Times are microseconds.
+//! The format is Chrome's: an object with `traceEvents`. Only events with `"ph":"X"` are used. Thread 0 is the caller, with the
+//! events `read`, `decide` and `commit`. Its events `wait` (the caller is idle) and `write` (a part of `commit`) are ignored. The
+//! other threads are workers, whose events are the jobs `hash` and `compress`. Times are in microseconds.
 
 use crate::machine::Machine;
 use crate::overlap::{Span, work};

@@ -1,9 +1,9 @@
-//! Content-defined chunks as casync and desync cut them, by the definition of casync's `src/cachunker.c`: a rolling hash of 48 bytes, and a
-//! chunk ends where it is one less than a multiple of a divisor.
+//! Content-defined chunks as casync and desync cut them, by the definition in casync's `src/cachunker.c`. A chunk ends where a rolling hash
+//! of 48 bytes is one less than a multiple of a divisor.
 
-/// Bytes of a chunk at least, on average and at most: the default of both programs.
+/// Minimum, average and maximum size of a chunk in bytes: the defaults of both programs.
 pub const CHUNK_BYTES: [usize; 3] = [16 << 10, 64 << 10, 256 << 10];
-/// Bytes that the hash is of.
+/// Number of bytes in the window of the hash.
 const WINDOW: usize = 48;
 
 /// The ends of all chunks.

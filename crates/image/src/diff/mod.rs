@@ -1,9 +1,11 @@
 //! Compares two trees, each in an image or a directory: names, attributes, contents.
 //!
 //! Both trees are walked in parallel, a directory at a time, in the order of the names. Contents are compared only if sizes are equal; workers
-//! decode both sides ahead. Memory holds the directories above the current entry (for a directory of the file system with all names), a window
-//! for each side, and about 16 bytes for each directory and each file with several names: 40 MB for a million of them. If an image's fragment
-//! blocks do not all fit into memory, both trees are first walked once to learn when each block is needed, at 4 bytes a file.
+//! decode both sides ahead.
+//!
+//! Memory holds the directories above the current entry (for a directory of the file system with all names), a window for each side, and about
+//! 16 bytes for each directory and each file with several names: 40 MB for a million of them. If an image's fragment blocks do not all fit
+//! into memory, both trees are first walked once to learn when each block is needed. This takes 4 bytes for each file.
 
 mod attributes;
 mod contents;

@@ -81,9 +81,9 @@ impl From<Image> for OpenedImage {
 
 /// A regular file of an image, open for reading at any position, by [`Image::open_file`].
 ///
-/// It owns what it needs, and may be used by another thread than the image. Holes are read as zeros. A read returns bytes of one
-/// block at most, and may be of any size: two decoded blocks (of 4 KiB to 1 MiB) are kept in addition to a decoder, so that a block that
-/// is read in small parts is decoded once. A seek reads nothing, and may lead beyond the end, where nothing is read.
+/// The file may be used on another thread than the image. Holes are read as zeros. A read may be of any size, and returns bytes of at
+/// most one block. Two decoded blocks (of 4 KiB to 1 MiB) are kept in addition to a decoder, so that a block that is read in small parts is
+/// decoded once. A seek reads nothing. It may lead beyond the end, where a read returns 0 bytes.
 ///
 /// # Errors
 /// An error of [`Read`] holds an [`Error::Read`] with the image, the path and the offset ([`io::Error::get_ref`]). Its kind is

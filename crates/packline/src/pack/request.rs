@@ -158,7 +158,7 @@ impl PackContainer {
     /// size.
     ///
     /// # Errors
-    /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size, [`Error::Request`] for one that
+    /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size. [`Error::Request`] for a codec that
     /// .lrz files do not have, for a block size of a .lrz file, and for a container that holds no trees.
     pub fn parse(
         container: Container,

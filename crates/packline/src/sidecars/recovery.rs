@@ -205,8 +205,8 @@ pub fn recovery_at_end(file: &OpenedFile) -> Result<Option<Summary>, Error> {
     Ok(stripped.recovery)
 }
 
-/// Returns a copy of the protected bytes of `file`, repaired and verified, in an unnamed temporary file; `None` if the file has no or too little
-/// recovery data, or without a directory for the copy. The observer is warned of the damage.
+/// Returns a repaired and verified copy of the protected bytes of `file`, in an unnamed temporary file. Returns `None` if the file has not
+/// enough recovery data, or if there is no directory for the copy. The observer is warned of the damage.
 ///
 /// # Errors
 /// [`Error`], with the name of the file.

@@ -15,9 +15,9 @@ use crate::container::recognise::has_tar_magic;
 use crate::error::Error;
 
 impl Source {
-    /// Returns whether a source that is given alone is a plain file: a regular file that is neither an image nor a tar, plain or compressed,
-    /// nor a container, nor of another known format of trees and disks. An empty file and a file of zeros are plain files. A file whose
-    /// name ends as that of an image or a tar is not, because the file is damaged if it is neither.
+    /// Returns whether a source that is given alone is a plain file. A plain file is a regular file that is not an image, not a tar (plain or
+    /// compressed), not a container and not of another known format of trees and disks. An empty file and a file of zeros are plain files.
+    /// A file with the name ending of an image or a tar is never a plain file: if it is neither an image nor a tar, it is damaged.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.

@@ -1,8 +1,8 @@
 //! Verification of the output: every byte of the image is read back from the sink before the superblock makes the image valid.
 //!
-//! While the image is written, each part (a block, a metadata block, an index, padding) is recorded with two hashes (`written.rs`): of the bytes
-//! given to the sink, and of the content before it was compressed. Where deduplication has digests, they are the second hash. Reading back
-//! compares both:
+//! While the image is written, each part (a block, a metadata block, an index, padding) is recorded with two hashes (`written.rs`): the
+//! hash of the bytes given to the sink, and the hash of the content before compression. If deduplication has a digest of the content, it is the
+//! second hash. Reading back compares both:
 //!
 //! - The hash of the stored bytes finds every changed bit, even a bit that no decoder looks at: padding of deflate, unused bits of LZO.
 //! - Decoding and the hash of the content prove that the encoder was right, which no hash of its output can do.
@@ -10,7 +10,7 @@
 //! The parts cover the image from its first byte to the end of its padding without gaps; this is checked, too. The sink first writes everything
 //! to the medium, and a file drops its cached pages as far as the system allows. Reading is in order. The workers of the pipeline hash and
 //! decode, each with one decoder instead of its encoders. The superblock is written after all other parts are found right, and is then read back
-//! itself. A wrong superblock is overwritten with zeros, so that a device has no image either.
+//! itself. A wrong superblock is overwritten with zeros, so that a device does not contain an image either.
 
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 //! The order is depth first, with a directory before its entries and names sorted by their bytes. The root comes first and has
 //! the empty path. The first name of a file with several names is the file; the other names are hard links to it. Symbolic links
 //! are followed only on request ([`Symlinks`]), and never if they have replaced a directory during the walk: every file is opened
-//! relative to its directory, and must be the one that was listed.
+//! relative to its directory, and must be the file that was listed.
 //!
-//! A file that changes between listing and reading is stored as it is when it is read, with a warning; `reading/change.rs` has
-//! the rules. A file with several names must not be replaced by another file, which is an error.
+//! If a file changes between listing and reading, the content at the time of reading is stored, with a warning. `reading/change.rs`
+//! has the rules. A file with several names must not be replaced by another file, which is an error.
 //!
 //! With [`ReadErrors::LeaveOut`], unreadable entries are skipped and reported ([`Source::take_problems`]), identically and in the
 //! same order for any number of readers. Small files are read before their entry is returned, even without readers, and their

@@ -14,16 +14,18 @@
 //! | symbolic link to a missing path | an entry below it | error (tar: `No such file or directory`) |
 //! | a name | a hard link to itself | no effect |
 //!
-//! Two cases go beyond tar. A parent that is a symbolic link with an absolute target or with `..` is followed within the tree: an
-//! absolute target starts at the tree's root, and `..` stops there, as if the tree were the root file system (tar defers such
-//! links to the end and fails below them). A hard link may precede its target: a link to an existing name refers to that name's
-//! inode at once, so that replacing the name later does not change the link; any other link is resolved at the end, to the
-//! target's final inode.
+//! Two cases go beyond tar:
 //!
-//! A tree of layers ([`Namespace::layered`]) equals the result of extracting the layers in order, with these differences from the
-//! table: any other entry replaces a directory with all its content, as in umoci and podman; and [`Namespace::hide`] and
+//! - A parent may be a symbolic link with an absolute target or with `..`. The link is followed within the tree, as if the tree were
+//!   the root file system: an absolute target starts at the tree's root, and `..` stops there. tar defers such links to the end and
+//!   fails below them.
+//! - A hard link may precede its target. A link to an existing name refers to that name's inode at once, so that replacing the name
+//!   later does not change the link. Any other link is resolved at the end, to the target's final inode.
+//!
+//! A tree of layers ([`Namespace::layered`]) equals the result of extracting the layers in order, with two differences from the
+//! table. Any entry that is not a directory replaces a directory with all its content, as in umoci and podman. [`Namespace::hide`] and
 //! [`Namespace::hide_below`] remove entries of lower layers, at any point within a layer. A hard link whose target is missing in
-//! its own layer and below is an error at the end of the layer.
+//! its own layer and in lower layers is an error at the end of the layer.
 //!
 //! Cost: an entry needs one table look-up, and one more for each directory above it that is not also above the previous entry. No
 //! cost grows with the number of names in a directory or of links. Memory: 12 bytes for a name, 36 for an inode, 5 to 11 in the

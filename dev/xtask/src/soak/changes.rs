@@ -1,5 +1,5 @@
-//! Files that change while a command reads them: the output is well formed, files that did not change are in it as they are, and no
-//! content is lost with a source that was removed.
+//! Changes files while a command reads them. The output must be well formed and must have each unchanged file. If the source was
+//! removed, no content may be lost.
 
 use super::scene::{Scene, ensure};
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -1,5 +1,5 @@
-//! Signals at random moments of every command that writes: the name of the output has its earlier content, or the complete
-//! output; a source is gone only if the output is complete; nothing else is left behind.
+//! Sends signals at random moments to every command that writes. Afterwards the name of the output has its earlier content or the
+//! complete output. A source is removed only if the output is complete. No other files remain.
 
 use super::scene::{Scene, ensure};
 use crate::clock;

@@ -31,8 +31,8 @@ use crate::ui::target::target;
 pub struct Unpack {
     #[command(flatten)]
     place: StreamArgs,
-    /// The directory to create, or an empty one; or a tar: a name that ends in .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2, or - for
-    /// standard output [default: IMAGE's name without its ending, a new directory]
+    /// A new or empty directory, or a tar: a name that ends in .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2, or - for standard output
+    /// [default: a new directory with IMAGE's name without its ending]
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     dest: Option<PathBuf>,
     /// Unpack only the entries that match one of these patterns, and everything below them; a pattern that matches nothing is an error

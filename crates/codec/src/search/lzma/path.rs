@@ -1,11 +1,10 @@
 //! The cheapest path through a window.
 //!
 //! From each position, in order, a path continues with a literal, or with a repeat or a candidate of any length. A path may also continue
-//! with one of these, a literal and a repeat of the last distance together: after a single byte that differs a match often continues, which
-//! is cheap only as a combination.
+//! with a combination: one of these, then a literal, then a repeat of the last distance. A match often continues after a single byte that
+//! differs, and such a match is cheap only as a combination.
 //!
-//! The cheapest way to arrive at a position is kept. The state and the last distances depend on the path. They are those of the cheapest
-//! path to the position.
+//! The cheapest way to arrive at a position is kept, with the state and the last distances of its path.
 
 use super::coder::{CoderState, Symbol};
 use super::model::{Contexts, LONGEST, Model};

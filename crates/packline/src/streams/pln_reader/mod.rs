@@ -47,9 +47,9 @@ impl PlnReader {
         PlnReader::open_as(path.into(), None, &Resources::new(0), None)
     }
 
-    /// Opens a file that may be damaged. Once damage is found, here or in a read, the file is repaired by its recovery data to an unnamed
-    /// file in [`Resources::scratch`], of the size of the file, on all workers, and read from there. Without such a directory nothing is
-    /// repaired. The keys of the options may open it, if it is encrypted; the other options do not count.
+    /// Opens a file that may be damaged. When damage is found, here or in a read, all workers repair the file with its recovery data. The
+    /// repaired copy is an unnamed file of the same size in [`Resources::scratch`], and later reads use it. Without that directory nothing is
+    /// repaired. The keys of the options open an encrypted file; the other options are ignored.
     ///
     /// # Errors
     /// As [`PlnReader::open`]; for damage only if it cannot be repaired. [`Error::Output`] if the copy cannot be written.

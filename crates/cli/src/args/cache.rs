@@ -19,10 +19,10 @@ use crate::ui::io::Io;
 #[command(next_help_heading = "Cache")]
 pub struct CacheLocation {
     /// Reuse compressed blocks from this cache: a directory, the URL of a server that machines share, or both as DIR,URL. See 'packline
-    /// help cache' [default: PACKLINE_CACHE, else none]
+    /// help cache' [default: PACKLINE_CACHE, otherwise none]
     #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath, value_parser = place())]
     cache: Option<OsString>,
-    /// Limit the size of the cache directory; the blocks unused for longest are removed first
+    /// Limit the size of the cache directory; the least recently used blocks are removed first
     #[arg(long, value_name = "SIZE", default_value = "5G", value_parser = size(1 << 20..=1 << 60))]
     cache_size: u64,
 }

@@ -25,7 +25,7 @@ enum Action {
 /// Manage a cache of compressed blocks
 #[derive(Debug, clap::Args)]
 pub struct Cache {
-    /// info prints the contents and whether the server answers; trim removes the entries unused for longest, down to --cache-size; verify
+    /// info prints the contents and whether the server answers; trim removes the least recently used entries, down to --cache-size; verify
     /// removes damaged entries; clear removes all
     #[arg(value_name = "ACTION", value_parser = one_of([
         ("info", Action::Info), ("trim", Action::Trim), ("verify", Action::Verify), ("clear", Action::Clear),

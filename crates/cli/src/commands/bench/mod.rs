@@ -87,7 +87,7 @@ struct RunArgs {
     /// Measure this many runs
     #[arg(short = 'n', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
     runs: usize,
-    /// Run this often before the measured runs (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
+    /// Run each program this many times before the measured runs (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=1000))]
     warmup: Option<usize>,
     /// Write temporary files to DIR and delete them afterwards (pack, unpack)

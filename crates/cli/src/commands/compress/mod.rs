@@ -106,7 +106,7 @@ struct Output {
     /// Remove each input file after its output was read back and verified. A file that changed while it was read is kept
     #[arg(long)]
     rm: bool,
-    /// Keep what could be decompressed of a damaged or truncated file. Zeros replace lost records of a .pln file that is not read from a
+    /// Keep the part of a damaged or truncated file that could be decompressed. Zeros replace lost records of a .pln file that is not read from a
     /// pipe
     #[arg(long)]
     keep_broken: bool,
@@ -136,7 +136,7 @@ pub(crate) struct Compression {
     /// Accepted without effect: levels 20 to 22 need no permission, unlike with zstd
     #[arg(long)]
     ultra: bool,
-    /// Refused, because no match reaches beyond a record: --record-size enlarges records, and lrzip finds repeats at any distance
+    /// Rejected, because no match reaches beyond a record: --record-size enlarges records, and lrzip finds repeats at any distance
     #[arg(long, value_name = "N", hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
     long: Option<OsString>,
     /// Compress with NAME[:key=value,...], slack, slack+CODEC, or auto. If repeated or auto, each record gets the smallest result.

@@ -27,7 +27,7 @@ pub struct Mount {
     /// Stay in the foreground and report read errors until the image is unmounted
     #[arg(short, long, help_heading = MOUNT)]
     foreground: bool,
-    /// Let other users in, as far as permissions allow
+    /// Let other users access the mount, as far as permissions allow
     #[arg(long, help_heading = MOUNT)]
     allow_other: bool,
     /// Unmount even if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root

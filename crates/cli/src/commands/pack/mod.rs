@@ -100,7 +100,7 @@ struct OutputOptions {
     /// Read the image back before it gets its name, and compare each block with the content that was packed
     #[arg(long, conflicts_with = "dry_run")]
     verify: bool,
-    /// Refused: images and .lrz files cannot contain recovery data; use 'packline protect' on the output
+    /// Rejected: images and .lrz files cannot contain recovery data; use 'packline protect' on the output
     #[arg(long, value_name = "PERCENT", hide_short_help = true, num_args = 0..=1, default_missing_value = "")]
     recovery: Option<OsString>,
     /// Choose the container, instead of deriving it from IMAGE's name: squashfs, lrz

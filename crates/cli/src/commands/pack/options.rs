@@ -38,7 +38,7 @@ pub struct Compression {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct Layout {
-    /// Choose whose tail ends share fragment blocks: those of all files, of files smaller than a block, or of none
+    /// Choose the files whose tail ends share fragment blocks: all files, files smaller than a block, or none
     #[arg(long, value_name = "WHICH", default_value = "always")]
     #[arg(value_parser = one_of([("always", Fragments::Always), ("small", Fragments::SmallFiles), ("never", Fragments::Never)]))]
     fragments: Fragments,

@@ -36,7 +36,7 @@ pub struct Layers {
     #[arg(long)]
     overlay: bool,
     /// Apply whiteouts to lower sources, keep them in the form of overlayfs, or pack them as files (ignore) [default: apply for several
-    /// sources and for container images, else ignore]
+    /// sources and for container images, otherwise ignore]
     #[arg(long, value_name = "WHICH")]
     #[arg(value_parser = one_of([("apply", Whiteouts::Apply), ("keep", Whiteouts::Keep), ("ignore", Whiteouts::Ignore)]))]
     whiteouts: Option<Whiteouts>,

@@ -20,7 +20,7 @@ const DESCRIPTOR: usize = 32;
 /// Upper bound for the rounds of key derivation, as in lrzip 0.7.
 const ROUNDS_MOST: u32 = 5_000_000;
 
-const WRONG: &str = "wrong password, or the file is damaged";
+const WRONG: &str = "wrong password, or the file is damaged (expected the password that encrypted the file)";
 
 /// The encryption of a file.
 pub(super) enum Seal {

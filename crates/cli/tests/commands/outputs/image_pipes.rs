@@ -135,6 +135,8 @@ fn fails_if_stream_cannot_be_stored() {
         script("head -c 5000 image |", "expected");
         assert!(!sandbox.at("out").exists(), "{command}");
     }
+    let packed = shell(&sandbox, "cat image | TMPDIR=/nonexistent $P pack - packed");
+    assert!(packed.status == 1 && packed.stderr.contains("set TMPDIR to a directory"), "{packed:?}");
     let twice = shell(&sandbox, "cat image | $P diff - -");
     assert!(twice.status == 2 && twice.stderr.contains("standard input has been read already"), "{twice:?}");
 }

@@ -138,10 +138,10 @@ impl SourceOpener<'_> {
                 return Err(Failure::usage(format!("{STDIN} is a terminal (expected {expected})")));
             }
             let stream = io.take_stdin(Some(self.image))?;
-            return Source::reader(STDIN, stream, self.resources).map_err(Failure::failed);
+            return Ok(Source::reader(STDIN, stream, self.resources)?);
         }
         self.refuse_output(path, io)?;
-        Source::at_place(place, self.resources).map_err(Failure::failed)
+        Ok(Source::at_place(place, self.resources)?)
     }
 
     /// Returns how directories are read, apart from their names and patterns.
@@ -205,10 +205,10 @@ impl SourceOpener<'_> {
         let platform = self.layers.platform.clone();
         if place.is_stream() {
             let stream = crate::ui::io::take_stdin(Some(self.image), io)?;
-            return Source::oci_reader(place, STDIN, stream, platform, self.resources).map_err(Failure::failed);
+            return Ok(Source::oci_reader(place, STDIN, stream, platform, self.resources)?);
         }
         self.refuse_output(&place.path(), io)?;
-        Source::oci(place, platform, self.resources).map_err(Failure::failed)
+        Ok(Source::oci(place, platform, self.resources)?)
     }
 
     fn explicit_option(&self, longs: &[&'static str]) -> Option<&'static str> {

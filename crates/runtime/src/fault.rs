@@ -90,6 +90,19 @@ impl WorkFault {
     pub fn workers(cause: io::Error) -> WorkFault {
         WorkFault::Workers(Arc::new(cause))
     }
+
+    /// Takes the error of the task out of a fault of the engine.
+    ///
+    /// # Errors
+    /// The fault is not an error of a task.
+    pub fn task_error<E>(fault: Fault<E>) -> Result<E, WorkFault> {
+        match fault {
+            Fault::Work(error) => Ok(error),
+            Fault::Cancelled => Err(WorkFault::Cancelled),
+            Fault::Panic(message) => Err(WorkFault::Internal(format!("a worker panicked: {message}"))),
+            Fault::Stopped => Err(WorkFault::Internal("the pipeline has already stopped".into())),
+        }
+    }
 }
 
 /// An error type that can represent a [`WorkFault`].
@@ -112,10 +125,5 @@ pub fn unless_cancelled(cancel: &CancelToken) -> Result<(), WorkFault> {
 
 /// Turns a fault of the engine into an error of the work.
 pub fn of_fault<E: TaskError>(fault: Fault<E>) -> E {
-    match fault {
-        Fault::Work(error) => error,
-        Fault::Cancelled => E::cancelled(),
-        Fault::Panic(message) => E::internal(format!("a worker panicked: {message}")),
-        Fault::Stopped => E::internal("the pipeline has already stopped".into()),
-    }
+    WorkFault::task_error(fault).unwrap_or_else(E::from)
 }

@@ -1,6 +1,7 @@
 //! Reads small contents once before they are packed, and orders them by similarity.
 
 use packline_engine::{Config, Fault, OrderedMap, Permit, Task};
+use packline_runtime::WorkFault;
 use packline_tree::{Error, Extent, NodeId, Source};
 
 use super::{MergedEntries, StackSource};
@@ -193,13 +194,10 @@ impl StackSource {
     }
 
     fn of_fault(&self, fault: Fault<Error>) -> Error {
-        match fault {
-            Fault::Work(error) => error,
-            fault => {
-                let cause = std::io::Error::other(format!("{fault:?}"));
-                Error::Io { path: self.names().into(), action: "cannot compare contents", cause }
-            }
-        }
+        WorkFault::task_error(fault).unwrap_or_else(|fault| {
+            let cause = std::io::Error::other(fault);
+            Error::Io { path: self.names().into(), action: "cannot compare contents", cause }
+        })
     }
 }
 

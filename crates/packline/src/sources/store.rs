@@ -9,7 +9,7 @@ use packline_archives::decompress::{self, Limits};
 use packline_archives::oci::OciLayer;
 use packline_engine::{CancelToken, Config, Fault, Task};
 use packline_runtime::memory::MapPlan;
-use packline_runtime::{Resources, store_stream};
+use packline_runtime::{Resources, WorkFault, store_stream};
 
 use super::planned::Share;
 use super::tar::{DECOMPRESSOR_LEAST, TarContent, decompressor};
@@ -148,10 +148,10 @@ impl Read for Stoppable {
 }
 
 fn of_fault(fault: Fault<packline_tree::Error>) -> Error {
-    match fault {
-        Fault::Work(error) => Error::Tree(error),
-        fault => {
-            let cause = std::io::Error::other(format!("{fault:?}"));
+    match WorkFault::task_error(fault) {
+        Ok(error) => Error::Tree(error),
+        Err(fault) => {
+            let cause = std::io::Error::other(fault);
             Error::Source { path: PathBuf::from("layers"), action: "cannot store", cause }
         }
     }

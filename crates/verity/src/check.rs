@@ -255,14 +255,15 @@ impl Checker<'_> {
         self.tree.location.input.read_at(offset, &mut loaded.block).map_err(Error::Tree)?;
         let digest = self.tree.salted.digest(&loaded.block);
         loaded.right = digest == expected;
-        match loaded.right {
-            true => {}
-            false if is_top => self.report_root(Some(offset), digest),
-            false => {
-                self.end_run();
-                self.checked.wrong_tree += 1;
-                (self.found)(Finding::Tree { offset });
-            }
+        if loaded.right {
+            return Ok(());
+        }
+        if is_top {
+            self.report_root(Some(offset), digest);
+        } else {
+            self.end_run();
+            self.checked.wrong_tree += 1;
+            (self.found)(Finding::Tree { offset });
         }
         Ok(())
     }

@@ -37,7 +37,8 @@ fn applied(old: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     let mut resources = Resources::new(0).memory_limit(256 << 20);
     let mut out = MemorySink(Vec::new(), CancelToken::new());
     resources.cancel = out.1.clone();
-    let (old, delta): (Arc<dyn Input>, Arc<dyn Input>) = (Arc::new(old.to_vec()), Arc::new(delta.to_vec()));
+    let old: Arc<dyn Input> = Arc::new(old.to_vec());
+    let delta: Arc<dyn Input> = Arc::new(delta.to_vec());
     match patch(&old, &delta, &mut out, &resources, &mut Unobserved) {
         Ok(patched) => {
             assert_eq!(patched.head.new.hash, *blake3::hash(&out.0).as_bytes());
@@ -73,7 +74,8 @@ fn repair(bytes: &mut [u8], old: &[u8]) -> Option<()> {
 fn as_files(bytes: &[u8]) {
     let Some((first, rest)) = bytes.split_first() else { return };
     let (old, new) = rest.split_at(rest.len() * usize::from(*first) / 256);
-    let (old, new): (Arc<dyn Input>, Arc<dyn Input>) = (Arc::new(old.to_vec()), Arc::new(new.to_vec()));
+    let old: Arc<dyn Input> = Arc::new(old.to_vec());
+    let new: Arc<dyn Input> = Arc::new(new.to_vec());
     let mut options = DeltaOptions::default();
     options.level = 1;
     let mut out = Vec::new();

@@ -18,7 +18,8 @@ const ENOUGH: u64 = 1 << 20;
 /// A file, and the same file with appended recovery data.
 static FILES: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let file = Random::new(1).prose(20_000);
-    let (input, mut behind): (Arc<dyn Input>, _) = (Arc::new(file.clone()), file.clone());
+    let input: Arc<dyn Input> = Arc::new(file.clone());
+    let mut behind = file.clone();
     let redundancy = Redundancy::parse("20%").unwrap();
     protect(&input, redundancy, PacketLocation::Appended, &mut behind, &resources(), &mut Unobserved).unwrap();
     [file, behind]
@@ -30,7 +31,8 @@ fn resources() -> Resources {
 
 /// The protected bytes; `None` for an error, which is not a bug.
 fn repaired(file: &[u8], sidecar: Option<&[u8]>) -> Option<Vec<u8>> {
-    let (file, resources): (Arc<dyn Input>, _) = (Arc::new(file.to_vec()), resources());
+    let file: Arc<dyn Input> = Arc::new(file.to_vec());
+    let resources = resources();
     let set = match sidecar {
         Some(sidecar) => RecoverySet::sidecar(Arc::new(sidecar.to_vec()), &resources),
         None => RecoverySet::appended(Arc::clone(&file), &resources),

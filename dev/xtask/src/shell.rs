@@ -66,10 +66,10 @@ pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
         let entries = std::fs::read_dir(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
         for path in entries.flatten().map(|entry| entry.path()) {
             let skipped = ["target", ".git", "fuzz/corpus", "fuzz/artifacts"].iter().any(|name| path.ends_with(name));
-            match path.is_dir() {
-                true if skipped => {}
-                true => pending.push(path),
-                false => found.push(path),
+            if !path.is_dir() {
+                found.push(path);
+            } else if !skipped {
+                pending.push(path);
             }
         }
     }

@@ -184,7 +184,8 @@ impl Layout<'_> {
     }
 
     fn layer(&self, at: usize, descriptor: &Descriptor, diff_id: &str) -> Result<OciLayer, Error> {
-        let (digest, diff_id) = (self.digest(&descriptor.digest)?, self.digest(diff_id)?);
+        let digest = self.digest(&descriptor.digest)?;
+        let diff_id = self.digest(diff_id)?;
         let name = format!("{}: layer {} ({})", self.name, at + 1, digest.short());
         let foreign = check_media_type(&name, &descriptor.media_type)?;
         let Some(blob) = self.blobs.find(&digest.path())? else {

@@ -126,7 +126,8 @@ fn info(store: &Store, limit: u64) -> Result<(Value, String), Failure> {
     let object = json!({
         "entries": contents.entries, "bytes": contents.bytes, "limit": limit, "first_used": first, "last_used": last,
     });
-    let (entries, [bytes, limit]) = (count(contents.entries, "entry"), [contents.bytes, limit].map(show_bytes));
+    let entries = count(contents.entries, "entry");
+    let [bytes, limit] = [contents.bytes, limit].map(show_bytes);
     Ok((object, format!("{entries}, {bytes} of {limit}{used}")))
 }
 

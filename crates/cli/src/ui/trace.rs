@@ -88,7 +88,8 @@ fn event_line(event: &Event, pipeline: usize) -> String {
     let pool = event.pool;
     let worker = event.worker;
     let category = if event.kind.is_job() { "job" } else { "caller" };
-    let (begin, length) = (microseconds(event.begin), microseconds(event.end.saturating_sub(event.begin)));
+    let begin = microseconds(event.begin);
+    let length = microseconds(event.end.saturating_sub(event.begin));
     let args = args(event, pipeline);
     format!(
         "{{\"name\":\"{name}\",\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{pool},\"tid\":{worker},\"ts\":{begin},\"dur\":{length},\"args\":{args}}}"

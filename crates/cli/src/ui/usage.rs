@@ -93,13 +93,14 @@ impl Called<'_> {
                 let known = known.unwrap_or_default();
                 // If -c is the codec, a user who types it alone means --stdout, as in zstd(1) and gzip(1).
                 let stdout = bare(first) == "--codec" && self.has_option("stdout");
-                Some(match value.is_empty() {
-                    true if stdout => {
-                        format!("{}: a value is missing (--stdout writes to standard output)", bare(first))
-                    }
-                    true => format!("{}: a value is missing{known}", bare(first)),
-                    false => format!("{}: unknown value '{value}'{known}", bare(first)),
-                })
+                let problem = if !value.is_empty() {
+                    format!("unknown value '{value}'{known}")
+                } else if stdout {
+                    "a value is missing (--stdout writes to standard output)".to_string()
+                } else {
+                    format!("a value is missing{known}")
+                };
+                Some(format!("{}: {problem}", bare(first)))
             }
             _ => None,
         }

@@ -144,7 +144,8 @@ fn shares(resources: &Resources) -> [Resources; 2] {
     let mut shares = [resources.clone(), resources.clone()];
     // Both sides count the base memory of the process, which is used once.
     let memory = resources.memory.map(|limit| (limit + BASE).saturating_sub(planning(limit)) / 2);
-    (shares[0].workers, shares[1].workers) = (resources.workers.div_ceil(2), resources.workers / 2);
+    shares[0].workers = resources.workers.div_ceil(2);
+    shares[1].workers = resources.workers / 2;
     shares.map(|share| share.memory_limit(memory))
 }
 

@@ -76,7 +76,8 @@ impl IndexedReader<'_, '_> {
     fn walk(&mut self, group: &Group) -> Result<(), Error> {
         let mut stream = InputStream::new(&*self.reader.input, group.start);
         let parts = PartReader::new(&mut stream, group.start);
-        let (pool, size) = (self.pool.clone(), self.reader.record_size());
+        let pool = self.pool.clone();
+        let size = self.reader.record_size();
         let mut streaming = StreamingReader::new(parts, self.map, self.consumer, pool, size, self.cancel.clone());
         match streaming.walk(group.first, group.count, group.table) {
             // An earlier error may have stopped the map.

@@ -43,7 +43,8 @@ pub(super) fn scan(image: &Image, options: &Options, places: &Places, engine: &C
         checksum.update(bytes);
         let (now, later) = rest.split_at(count);
         map.submit(Segment { start: at, buffer, places: now.to_vec() }, &mut scanned).map_err(of_fault)?;
-        (at, rest) = (cut, later);
+        at = cut;
+        rest = later;
     }
     map.drain(&mut scanned).map_err(of_fault)?;
     Ok(Scanned { checksum: checksum.finalize(), ..scanned })

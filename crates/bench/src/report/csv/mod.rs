@@ -51,10 +51,11 @@ pub fn read_csv(text: &str) -> Result<Report, CsvError> {
     let mut heading = true;
     while reader.read_record(&mut record).map_err(|cause| error(line_of(&cause, line), described(&cause)))? {
         line = record.position().map_or(line, csv::Position::line);
-        match std::mem::take(&mut heading) {
-            true if record.iter().eq(Row::COLUMNS.split(',')) => continue,
-            true => return Err(error(line, expected_heading())),
-            false => {}
+        if std::mem::take(&mut heading) {
+            if !record.iter().eq(Row::COLUMNS.split(',')) {
+                return Err(error(line, expected_heading()));
+            }
+            continue;
         }
         let row: Row = record.deserialize(None).map_err(|cause| error(line, described(&cause)))?;
         row.add_to(&mut report, directory.as_deref()).map_err(|what| error(line, what))?;

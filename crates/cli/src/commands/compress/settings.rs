@@ -74,7 +74,8 @@ impl Settings {
         };
         refuse_long(compression)?;
         refuse_idle(invocation, wanted, mode)?;
-        let (output, force) = (&shared.output, shared.output.force);
+        let output = &shared.output;
+        let force = output.force;
         if output.output.len() > 1 {
             return Err(wrong("output", "was given more than once (expected one output)"));
         }

@@ -143,7 +143,8 @@ fn text(info: &ImageInfo, counts: Option<&TreeCounts>) -> String {
     out.push_str("Tables:\n");
     for table in &info.tables {
         let entries = table.entries.map_or(String::new(), |entries| format!(", {entries} entries"));
-        let (start, length) = (table.start, table.end - table.start);
+        let start = table.start;
+        let length = table.end - start;
         out.push_str(&format!("  {:<24} {start:>14} {}{entries}\n", table.name, both(length)));
     }
     out

@@ -68,12 +68,11 @@ pub fn repaired(found: &RecoveryState, file: &Path, output: &Path, recovery: Opt
     let mut object = names(&[("file", file), ("output", output)]);
     object.extend(state_members(found));
     let place = if output == file { String::new() } else { format!(", {}", output.escaped()) };
-    let text = match found.examined.is_whole() {
-        true => format!("{}: intact, unchanged since it was protected{place}", file.escaped()),
-        false if found.is_missing => {
-            format!("{}: was missing, rebuilt{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found))
-        }
-        false => format!("{}: repaired{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found)),
+    let text = if found.examined.is_whole() {
+        format!("{}: intact, unchanged since it was protected{place}", file.escaped())
+    } else {
+        let change = if found.is_missing { "was missing, rebuilt" } else { "repaired" };
+        format!("{}: {change}{place}, BLAKE3 {}\n{}", file.escaped(), hex(&found.blake3), damage(found))
     };
     let made_again = recovery.is_none();
     (object.into(), text + &of_recovery(found, recovery.unwrap_or(file), made_again))

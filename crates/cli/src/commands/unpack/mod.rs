@@ -176,15 +176,14 @@ impl Command for Unpack {
         let mut request = self.request(io)?;
         let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
         request.resources = options.apply(resources);
-        let to = match to_tar {
-            true if !request.subdirectory.is_empty() && !request.selection.is_all() => {
+        let to = if to_tar {
+            if !request.subdirectory.is_empty() && !request.selection.is_all() {
                 return Err(wrong("subdir", "cannot be used with patterns or --exclude if DEST is a tar"));
             }
-            true => {
-                let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
-                Destination::Tar(target(&destination, self.output.force, &self.place.image, io)?, compression)
-            }
-            false => Destination::Directory(destination),
+            let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
+            Destination::Tar(target(&destination, self.output.force, &self.place.image, io)?, compression)
+        } else {
+            Destination::Directory(destination)
         };
         let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
         let unpacked = with_observer(io, self.reporting.bar(), |observer| {

@@ -98,13 +98,11 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let write = WriteOptions { password: password.map(password::for_writing), ..settings.options.clone() };
     let output = settings.style.output.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
-    let target = match stream {
-        false => Output::File { path: output.clone(), force: settings.style.force },
-        true if io.out_terminal => {
-            return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
-        }
-        true => io.stdout_target(),
-    };
+    if stream && io.out_terminal {
+        return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
+    }
+    let target =
+        if stream { io.stdout_target() } else { Output::File { path: output.clone(), force: settings.style.force } };
     let source = Source::Directory { path: path.to_path_buf(), options: DirectoryOptions::new(2) };
     let mut lrz = LrzRequest::new(write);
     lrz.prefix = prefix(path);

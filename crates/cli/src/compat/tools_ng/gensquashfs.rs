@@ -218,10 +218,10 @@ impl ScanOptions {
 impl SourceOptions {
     /// Returns the owner and the group of everything: the last of `--all-root`, `--set-uid` and `--set-gid` counts.
     fn owners(&self, invocation: &Invocation) -> (Option<u32>, Option<u32>) {
-        let owner = |long: &str, id: Option<u32>| match self.all_root {
-            true if invocation.position("all-root") > invocation.position(long) => Some(0),
-            true => id.or(Some(0)),
-            false => id,
+        let owner = |long: &str, id: Option<u32>| {
+            let root_is_last = invocation.position("all-root") > invocation.position(long);
+            let root = self.all_root.then_some(0);
+            if root_is_last { root.or(id) } else { id.or(root) }
         };
         (owner("set-uid", self.set_uid), owner("set-gid", self.set_gid))
     }

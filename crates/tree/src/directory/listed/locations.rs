@@ -71,7 +71,8 @@ impl FileLocations {
     /// Adds the file that was visited last, and returns its number. `None` if there are too many files.
     pub fn add(&mut self, found: &ScannedEntry, followed: bool) -> Option<u32> {
         let number = u32::try_from(self.files.len()).ok()?;
-        let ((device, inode), size) = (found.id?, found.size()?);
+        let (device, inode) = found.id?;
+        let size = found.size()?;
         let device = self.device(device);
         let parent = self.parent();
         let name = self.push_name(&found.entry.path);

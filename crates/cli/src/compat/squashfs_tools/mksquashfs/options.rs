@@ -396,10 +396,10 @@ impl Owners {
         let names = (io.host.names)();
         let user = |long, owner: &Option<Owner>| owner.as_ref().map(|owner| user(long, owner, &names)).transpose();
         let group = |long, owner: &Option<Owner>| owner.as_ref().map(|owner| group(long, owner, &names)).transpose();
-        let forced = |long: &str, id: Option<u32>| match self.all_root {
-            true if invocation.position("all-root") > invocation.position(long) => Some(0),
-            true => id.or(Some(0)),
-            false => id,
+        let forced = |long: &str, id: Option<u32>| {
+            let root_is_last = invocation.position("all-root") > invocation.position(long);
+            let root = self.all_root.then_some(0);
+            if root_is_last { root.or(id) } else { id.or(root) }
         };
         Ok(Edits {
             uid: forced("force-uid", user("force-uid", &self.force_uid)?),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-use packline_runtime::{FailedOutput, Problem};
+use packline_runtime::{FailedOutput, MemoryFault, Problem};
 use packline_volume::ReadError;
 
 /// Why an operation failed. The existing output, if any, is then unchanged.
@@ -58,15 +58,8 @@ pub enum Error {
         cause: Box<ReadError>,
     },
     /// The memory limit is too small. The user can change it.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Limit in bytes.
-        allowed: u64,
-        /// Smallest amount that works.
-        needed: u64,
-        /// The purpose of the memory.
-        what: String,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
     /// A pattern is malformed, which is the user's error.
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
@@ -102,7 +95,7 @@ impl Error {
 
     /// The error of a memory limit that is too small for `what`.
     pub fn memory(shortage: Shortage, what: String) -> Error {
-        Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
+        Error::Memory(shortage.of(what))
     }
 
     /// Returns the kind of an [`io::Error`] that holds this error: [`io::ErrorKind::InvalidData`] for a malformed image, or the kind of the

@@ -1,7 +1,7 @@
 //! Divides a memory limit of the process when an image is read: workers, a window and caches.
 
 use packline_engine::Config;
-use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough, size_at_most};
 use packline_volume::{ReadSettings, SharedVolume};
 
 use crate::{Error, Resources};
@@ -71,7 +71,10 @@ impl ReadDemand {
         let granted = limits.grant(self.demand()).map_err(|Shortage { needed, .. }| {
             let needed = enough(needed, |limit| needed.saturating_add(metadata_cache(Some(limit)) as u64));
             let shortage = Shortage { allowed: memory.unwrap_or(u64::MAX), needed };
-            Error::memory(shortage, format!("{} worker and blocks of {} bytes", workers.min(1), self.block_size))
+            Error::memory(
+                shortage,
+                format!("{} worker and blocks of {}", workers.min(1), size_at_most(self.block_size.into())),
+            )
         })?;
         Ok(self.share(granted, metadata))
     }
@@ -142,6 +145,7 @@ pub(crate) fn read_settings(volume: &SharedVolume, resources: &Resources, beside
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packline_runtime::MemoryFault;
 
     fn demand(workers: usize, limit: Option<u64>) -> ReadDemand {
         let limits = Limits { workers, memory: limit, ..Limits::default() };
@@ -163,7 +167,9 @@ mod tests {
     #[test]
     fn the_named_minimum_is_exact() {
         for workers in [0, 1, 7] {
-            let Err(Error::Memory { needed, .. }) = demand(workers, Some(0)).plan() else { panic!("granted") };
+            let Err(Error::Memory(MemoryFault { needed, .. })) = demand(workers, Some(0)).plan() else {
+                panic!("granted")
+            };
             assert_eq!(demand(workers, Some(needed)).plan().unwrap().workers, workers.min(1));
             assert!(demand(workers, Some(needed - 1)).plan().is_err());
         }

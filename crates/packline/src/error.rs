@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "pln")]
 use std::sync::Arc;
 
-use packline_runtime::WorkFault;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
+use packline_runtime::{MemoryFault, WorkFault};
 
 use crate::container::by_magic::ContentKind;
 
@@ -114,15 +114,8 @@ pub enum Error {
         recovery: PathBuf,
     },
     /// The memory limit is too low. The user can change it.
-    #[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
-    Memory {
-        /// Bytes allowed.
-        allowed: u64,
-        /// Minimum that suffices.
-        needed: u64,
-        /// The work that needs the memory.
-        what: String,
-    },
+    #[error(transparent)]
+    Memory(#[from] MemoryFault),
     /// A codec is unknown, or does not have a parameter. The user's error.
     #[error(transparent)]
     Codec(#[from] packline_codec::CodecError),
@@ -159,7 +152,7 @@ impl From<packline_image::Error> for Error {
             Image::Exists(exists) => Error::Exists(exists),
             Image::Source { path, action, cause } => Error::Source { path, action, cause },
             Image::Read { path, entry, cause } => Error::Read { path, entry, cause },
-            Image::Memory { allowed, needed, what } => Error::Memory { allowed, needed, what },
+            Image::Memory(fault) => Error::Memory(fault),
             Image::Pattern(fault) => Error::Pattern(fault),
             Image::Request { what, expected } => Error::Request { what, expected },
         }
@@ -190,7 +183,7 @@ impl Error {
 
     /// A memory limit is too small for `what`.
     pub fn memory(shortage: Shortage, what: String) -> Error {
-        Error::Memory { allowed: shortage.allowed, needed: shortage.needed, what }
+        Error::Memory(shortage.of(what))
     }
 }
 

@@ -54,7 +54,9 @@ pub use packline_engine::CancelToken;
 #[doc(inline)]
 pub use packline_image::{Output, RestoreAttributes, Selection};
 #[doc(inline)]
-pub use packline_runtime::{EntryInfo, EntryKind, Observer, Pass, Progress, Resources, StoredData, Unobserved};
+pub use packline_runtime::{
+    EntryInfo, EntryKind, MemoryFault, Observer, Pass, Progress, Resources, StoredData, Unobserved,
+};
 pub use sources::source::Source;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub use streams::convert::{compress, decompress};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use packline_engine::{CancelToken, Fault};
 
-use crate::memory::Shortage;
+use crate::memory::{Shortage, size_at_least, size_at_most};
 
 /// A part of a file breaks a rule of its format. The alternate form (`{:#}`) begins with the offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +55,7 @@ impl Unsupported {
 }
 
 /// The memory limit is too low.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{allowed} bytes of memory are not enough for {what} (expected at least {needed} bytes)")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFault {
     /// Bytes allowed.
     pub allowed: u64,
@@ -65,6 +64,16 @@ pub struct MemoryFault {
     /// The work that needs the memory.
     pub what: String,
 }
+
+impl fmt::Display for MemoryFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let allowed = size_at_most(self.allowed);
+        let needed = size_at_least(self.needed);
+        write!(f, "{allowed} of memory is too little for {}: {needed} or more is needed", self.what)
+    }
+}
+
+impl std::error::Error for MemoryFault {}
 
 impl Shortage {
     pub fn of(self, what: impl Into<String>) -> MemoryFault {

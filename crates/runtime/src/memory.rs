@@ -179,6 +179,27 @@ pub fn in_mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// Returns a size as people type it, rounded up: `29M`.
+#[must_use]
+pub fn size_at_least(bytes: u64) -> String {
+    let (shift, unit) = unit_of(bytes);
+    format!("{}{unit}", bytes.div_ceil(1 << shift))
+}
+
+/// Returns a size as people type it, rounded down.
+#[must_use]
+pub fn size_at_most(bytes: u64) -> String {
+    let (shift, unit) = unit_of(bytes);
+    format!("{}{unit}", bytes >> shift)
+}
+
+/// Returns the largest unit that divides the size or is at most a tenth of it, so that rounding adds at most 10 %.
+fn unit_of(bytes: u64) -> (u32, char) {
+    let units = [(40, 'T'), (30, 'G'), (20, 'M'), (10, 'K')];
+    let fits = |shift: u32| bytes >> shift >= 10 || bytes != 0 && bytes.trailing_zeros() >= shift;
+    units.into_iter().find(|&(shift, _)| fits(shift)).unwrap_or((0, 'B'))
+}
+
 /// The smallest limit, at least `least` bytes, that is enough for a need that grows with the limit. `needs` must grow more slowly than the
 /// limit.
 pub fn enough(least: u64, needs: impl Fn(u64) -> u64) -> u64 {
@@ -286,5 +307,24 @@ mod tests {
                 .unwrap()
                 .starts_with("workers: 1 instead of 2: no more fit into the memory limit of 9 bytes")
         );
+    }
+
+    #[test]
+    fn sizes_are_rounded_to_a_unit_of_at_most_a_tenth() {
+        for (bytes, least, most) in [
+            (0, "0B", "0B"),
+            (1, "1B", "1B"),
+            (1000, "1000B", "1000B"),
+            (1 << 10, "1K", "1K"),
+            (10_241, "11K", "10K"),
+            (131_072, "128K", "128K"),
+            (1 << 20, "1M", "1M"),
+            ((1 << 20) + 1, "1025K", "1024K"),
+            (30_133_064, "29M", "28M"),
+            (3 << 40, "3T", "3T"),
+            (u64::MAX, "16777216T", "16777215T"),
+        ] {
+            assert_eq!((size_at_least(bytes), size_at_most(bytes)), (least.to_string(), most.to_string()));
+        }
     }
 }

@@ -32,4 +32,4 @@ pub mod views;
 
 pub use clock::Stopwatch;
 pub use random::Random;
-pub use sandbox::{Ran, Sandbox};
+pub use sandbox::{Ran, Sandbox, least_memory, needed_memory};

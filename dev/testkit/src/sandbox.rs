@@ -239,3 +239,17 @@ impl fmt::Debug for Ran {
         write!(to, "status {}, stdout \"{stdout}\", stderr {:?}", self.status, self.stderr)
     }
 }
+
+/// Returns the memory that a message names as sufficient, as an option's value: `29M`.
+#[track_caller]
+pub fn needed_memory(message: &str) -> &str {
+    let before = message.split(" or more is needed").next().filter(|before| before.len() < message.len());
+    before.and_then(|before| before.rsplit(' ').next()).unwrap_or_else(|| panic!("no size is named: {message}"))
+}
+
+/// Returns the exact bytes of memory that the debug log names as sufficient.
+#[track_caller]
+pub fn least_memory(log: &str) -> u64 {
+    let bytes = log.rsplit("debug: at least ").next().and_then(|rest| rest.split(' ').next());
+    bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("no number is logged: {log}"))
+}

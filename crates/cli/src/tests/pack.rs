@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use packline_engine::{CpuLocation, Topology};
-use packline_testkit::{Sandbox, reader, snapshot, views};
+use packline_testkit::{Sandbox, needed_memory, reader, snapshot, views};
 use serde_json::Value;
 
 use super::harness::{
@@ -266,7 +266,7 @@ fn names_sufficient_memory_in_error() {
     let sandbox = sandbox();
     let ran = pack(&sandbox, "image", &["--mem", "1M"], &sample_tar(), host());
     assert_eq!(ran.status, 1, "{ran:?}");
-    let needed = ran.err.split("at least ").nth(1).unwrap().split(' ').next().unwrap();
+    let needed = needed_memory(&ran.err);
     assert_eq!(sandbox.names(), Vec::<String>::new());
     let ran = pack(&sandbox, "image", &["-j1", "--mem", needed], &sample_tar(), host());
     assert_eq!(ran.status, 0, "{ran:?}");

@@ -210,7 +210,11 @@ impl From<packline::Error> for Failure {
             {
                 Failure::BrokenPipe
             }
-            packline::Error::Memory { .. } => Failure::Memory(Reason::of_error(error)),
+            packline::Error::Memory(fault) => {
+                // The message rounds the number.
+                log::debug!("at least {} bytes of memory are needed", fault.needed);
+                Failure::Memory(Reason::of_error(error))
+            }
             _ => Failure::Failed(Reason::of_error(error)),
         }
     }

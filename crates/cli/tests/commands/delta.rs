@@ -101,7 +101,7 @@ fn output_is_independent_of_memory_and_temporary_files() {
     sandbox.good(&["patch", "-q", "--mem", "100M", "old.sqfs", "d.pld", "back"]);
     assert!(sandbox.read("back") == sandbox.read("new.sqfs"));
     let refused = sandbox.bad(1, &["patch", "-f", "--mem", "10M", "old.sqfs", "d.pld", "back"]);
-    assert!(refused.contains("bytes of memory are not enough") && refused.contains("--mem"), "{refused}");
+    assert!(refused.contains(" of memory is too little for ") && refused.contains("--mem"), "{refused}");
     assert!(sandbox.read("back") == sandbox.read("new.sqfs"), "the existing file is unchanged");
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use packline_runtime::MemoryFault;
 use packline_runtime::memory::BASE;
 use packline_volume::{ReadSettings, SharedUses};
 
@@ -192,11 +193,11 @@ fn uses(old: &Side, new: &Side, request: &DiffRequest, shares: [&Option<Share>; 
 /// Converts a memory need of one side to the need of both.
 fn for_both(error: Error, limit: Option<u64>) -> Error {
     match (error, limit) {
-        (Error::Memory { needed, what, .. }, Some(allowed)) => {
+        (Error::Memory(MemoryFault { needed, what, .. }), Some(allowed)) => {
             let fixed = (2 * needed).saturating_sub(BASE) + QUEUE;
             // The share of the links is proportional to the limit.
             let needed = fixed.saturating_mul(LINKS_PART).div_ceil(LINKS_PART - 2);
-            Error::Memory { allowed, needed, what: format!("{what}, of each side") }
+            Error::Memory(MemoryFault { allowed, needed, what: format!("{what}, of each side") })
         }
         (error, _) => error,
     }

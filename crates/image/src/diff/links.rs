@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use packline_runtime::MemoryFault;
+
 use crate::Error;
 
 /// Upper bound in bytes of the memory of a file with several names.
@@ -32,7 +34,7 @@ impl Links {
         if self.first.len() >= self.most {
             let allowed = self.limit.unwrap_or((self.most * ENTRY_BYTES) as u64);
             let what = format!("more than {} files with several names", self.most);
-            return Err(Error::Memory { allowed, needed: allowed * 2, what });
+            return Err(Error::Memory(MemoryFault { allowed, needed: allowed * 2, what }));
         }
         self.first.insert(file, digest(path));
         Ok(None)

@@ -25,9 +25,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_engine::{Fault, OrderedMap};
-use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::MapPlan;
+use packline_runtime::{MemoryFault, TaskError};
 use packline_tree::destination::FileId;
 use packline_volume::{CheckScope, Inode, Node, ReadError, Scratch};
 
@@ -271,11 +271,11 @@ impl<'r> Run<'r> {
 
     fn no_memory(&self, most: usize, kept: usize) -> Error {
         let allowed = self.request.resources.memory.unwrap_or(most as u64);
-        Error::Memory {
+        Error::Memory(MemoryFault {
             allowed,
             needed: allowed.saturating_add(2 * kept as u64),
             what: format!("{} directories and the names of hard links", self.context.dirs.count()),
-        }
+        })
     }
 
     /// Writes the planned files, then their further names. Repeats this for names that replace failed ones.

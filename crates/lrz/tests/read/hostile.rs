@@ -34,7 +34,7 @@ fn check(specimen: &Specimen) {
             continue;
         }
         let message_text = message(specimen, &outcome.map(|(plain, _)| plain.len()).unwrap_err());
-        let lacks_memory = resources.memory.is_some() && message_text.contains("bytes of memory are not enough");
+        let lacks_memory = resources.memory.is_some() && message_text.contains(" of memory is too little for ");
         assert!(
             lacks_memory || message_text.contains(specimen.says),
             "{name}, where {}: {message_text}",

@@ -1,7 +1,7 @@
 //! The memory of a pack: workers, and bytes for content in flight and for the tree.
 
 use packline_runtime::Resources;
-use packline_runtime::memory::{Demand, Grant, Limits, Shortage};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage, size_at_most};
 use packline_squashfs::{BlockSize, min_window};
 
 use crate::error::Error;
@@ -72,7 +72,8 @@ impl PackLimits {
     }
 
     fn too_small(&self, shortage: Shortage) -> Error {
-        let what = format!("{} worker and blocks of {} bytes", self.limits.workers.min(1), self.block_size);
+        let what =
+            format!("{} worker and blocks of {}", self.limits.workers.min(1), size_at_most(self.block_size.into()));
         Error::memory(shortage, what)
     }
 
@@ -91,6 +92,7 @@ fn to_usize(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packline_runtime::MemoryFault;
 
     const DEMAND: Demand = Demand { fixed: 1 << 20, per_worker: 2 << 20, window: 0, window_per_worker: 0 };
 
@@ -138,7 +140,7 @@ mod tests {
     fn the_limit_named_is_enough_for_a_demand_that_grows_with_it() {
         let growing = |limit: Option<u64>| Demand { fixed: limit.unwrap_or(0) / 5 + 7, ..DEMAND };
         let spare = |limit| limits(2, Some(limit)).spare(growing);
-        let Err(Error::Memory { allowed: 0, needed, .. }) = spare(0) else { panic!("granted") };
+        let Err(Error::Memory(MemoryFault { allowed: 0, needed, .. })) = spare(0) else { panic!("granted") };
         assert_eq!(spare(needed).unwrap(), 0);
         assert!(spare(needed - 1).is_err());
     }

@@ -7,9 +7,7 @@ use packline_image::Output;
 use packline_recovery::{Error as Fault, Examined, PacketLocation, Protected, RecoverySet, Redundancy, Shape, Summary};
 #[cfg(feature = "pln")]
 use packline_runtime::escape::Escape;
-use packline_runtime::{
-    FileInput, Input, MemoryFault, Observer, OutputFile, Resources, Temporaries, WriteBehind, must_differ,
-};
+use packline_runtime::{FileInput, Input, Observer, OutputFile, Resources, Temporaries, WriteBehind, must_differ};
 #[cfg(feature = "pln")]
 use packline_runtime::{ScratchError, unnamed_temp_file};
 
@@ -378,7 +376,7 @@ impl<'n> ErrorPaths<'n> {
             Fault::Input(cause) => refused(self.source, "cannot read", cause),
             Fault::Packets(cause) => refused(self.recovery, "cannot read", cause),
             Fault::Output(cause) => Error::Output { path: self.output.to_path_buf(), action: "cannot write", cause },
-            Fault::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
+            Fault::Memory(fault) => Error::Memory(fault),
             Fault::NoData | Fault::TableLost { .. } => Error::stream(self.recovery, cause),
             cause => Error::stream(self.source, cause),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_delta::{DeltaOptions, Head, Made, Patched, Side};
 use packline_image::Output;
-use packline_runtime::{FileAttributes, Input, MemoryFault, Observer, OutputFile, Resources, Temporaries, must_differ};
+use packline_runtime::{FileAttributes, Input, Observer, OutputFile, Resources, Temporaries, must_differ};
 
 use crate::container::opened_file::OpenedFile;
 use crate::container::scratch::stored;
@@ -193,7 +193,7 @@ fn fault(read: &Path, delta: &Path, output: &Path, cause: packline_delta::Error)
     match cause {
         Delta::Input { cause, .. } => Error::Source { path: read.to_path_buf(), action: "cannot read", cause },
         Delta::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
-        Delta::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
+        Delta::Memory(fault) => Error::Memory(fault),
         Delta::Codec(cause) => Error::Codec(cause),
         Delta::OtherOld { what, expected } => {
             let what = format!("is not the file that the delta was made for: {what}");

@@ -377,7 +377,7 @@ pub(crate) fn sealed(
 fn refused(path: &Path, cause: packline_encryption::Error) -> Error {
     match cause {
         packline_encryption::Error::Memory(MemoryFault { allowed, needed, what }) => {
-            Error::Memory { allowed, needed, what: format!("{what}, in {}", path.escaped()) }
+            Error::Memory(MemoryFault { allowed, needed, what: format!("{what}, in {}", path.escaped()) })
         }
         packline_encryption::Error::Input(cause) => {
             Error::Source { path: path.to_path_buf(), action: "cannot read", cause }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use packline_archives::tar::TarOptions;
-use packline_runtime::Resources;
 use packline_runtime::escape::Escape;
+use packline_runtime::{MemoryFault, Resources};
 use packline_tree::{Bytes, Content, Extent, LINK_HOPS_MAX, NO_XATTR, Namespace, Tree};
 
 use crate::container::archive::Archive;
@@ -34,7 +34,9 @@ pub fn tar_cat(
 ) -> Result<Vec<String>, Error> {
     let half = resources.clone().memory_limit(resources.memory.map(|limit| limit / 2));
     let (wanted, warnings) = find(archive, paths, &half).map_err(|error| match error {
-        Error::Memory { allowed, needed, what } => Error::Memory { allowed: 2 * allowed, needed: 2 * needed, what },
+        Error::Memory(MemoryFault { allowed, needed, what }) => {
+            Error::Memory(MemoryFault { allowed: 2 * allowed, needed: 2 * needed, what })
+        }
         other => other,
     })?;
     let refused = |cause| Error::Output { path: PathBuf::from(display_path), action: "cannot write", cause };
@@ -98,7 +100,7 @@ fn tree(archive: &mut Archive, name: &Path, resources: &Resources) -> Result<(Tr
             let taken = names.memory() as u64;
             if let Some(allowed) = resources.memory.filter(|&allowed| taken > allowed) {
                 let what = format!("the names of the entries of {input}");
-                return Err(Error::Memory { allowed, needed: taken, what });
+                return Err(Error::Memory(MemoryFault { allowed, needed: taken, what }));
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::path::Path;
 use packline::requests::{
     AppendTo, BaseBlocks, BaseImage, ImagePlace, ImageRequest, ImageSummary, PackRequest, PackSummary, pack,
 };
-use packline::{Error, Image, Output, Resources, Source, Unobserved};
+use packline::{Error, Image, MemoryFault, Output, Resources, Source, Unobserved};
 use packline_squashfs::BlockSize;
 use packline_testkit::Random;
 
@@ -91,7 +91,7 @@ fn appending_does_not_depend_on_the_memory_limit() {
         let mut memory = 1;
         let mut refused = 0;
         while let Err(error) = appended(old, Some(memory)) {
-            let Error::Memory { needed, what, .. } = error else { unreachable!("{error}") };
+            let Error::Memory(MemoryFault { needed, what, .. }) = error else { unreachable!("{error}") };
             assert!(needed > memory, "{what}");
             refused += u32::from(what.contains("an index of the"));
             memory = needed;

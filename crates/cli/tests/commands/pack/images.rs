@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-use packline_testkit::{Random, Sandbox, generate, tools};
+use packline_testkit::{Random, Sandbox, generate, least_memory, needed_memory, tools};
 use serde_json::Value;
 
 use crate::sandbox;
@@ -74,11 +74,12 @@ fn named_memory_limit_is_sufficient() {
     let of_tree = pack(&sandbox, "source", &["-b", "64K"]);
     let pack = ["pack", "-q", "-f", "old.sqfs", "new.sqfs", "-b", "64K", "-x", "none", "--mem"];
     let refused = sandbox.refused(&[&pack[..], &["1M"]].concat());
-    let needed = refused.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let needed = needed_memory(&refused);
     sandbox.good(&[&pack[..], &[needed]].concat());
     assert!(sandbox.read("new.sqfs") == of_tree);
-    let less = (needed.parse::<u64>().unwrap() - 1).to_string();
-    sandbox.refused(&[&pack[..], &[&less]].concat());
+    let least = least_memory(&sandbox.bad(1, &[&pack[..], &["1M", "--log", "debug"]].concat()));
+    sandbox.good(&[&pack[..], &[&least.to_string()]].concat());
+    sandbox.refused(&[&pack[..], &[&(least - 1).to_string()]].concat());
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_dry_run_checks_what_a_pack_does() {
         (&["tree", "tree"], "tree: is a directory"),
         (&["none", "j.sqfs"], "none: cannot open"),
         (&["tree", "none/j.sqfs"], "none/j.sqfs: cannot create"),
-        (&["tree", "j.sqfs", "--mem=1K"], "1024 bytes of memory are not enough"),
+        (&["tree", "j.sqfs", "--mem=1K"], "1K of memory is too little for "),
         (&["k.lrz", "j.sqfs"], "k.lrz: a .lrz file"),
         (&["tree", "j.sqfs", "--root-becomes=none"], "is not in the source"),
     ] {

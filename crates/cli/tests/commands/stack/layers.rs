@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::{Sandbox, generate, mount, tools};
+use packline_testkit::{Sandbox, generate, mount, needed_memory, tools};
 use serde_json::Value;
 
 use crate::stack::support::shell;
@@ -253,7 +253,7 @@ fn named_memory_limit_is_sufficient() {
     let merged = pack(&sandbox, &["merged"], &["-b", "64K"]);
     let pack = ["pack", "-q", "-f", "low.sqfs", "low.tar.gz", "high", "new.sqfs", "-b", "64K", "--mem"];
     let refused = sandbox.refused(&[&pack[..], &["1M"]].concat());
-    let needed = refused.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let needed = needed_memory(&refused);
     sandbox.good(&[&pack[..], &[needed]].concat());
     assert!(sandbox.read("new.sqfs") == merged);
 }

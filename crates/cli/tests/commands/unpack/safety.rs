@@ -2,7 +2,7 @@
 
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::snapshot::{self, Except, assert_same};
-use packline_testkit::{Ran, Sandbox, generate, signal, tools};
+use packline_testkit::{Ran, Sandbox, generate, needed_memory, signal, tools};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -244,6 +244,6 @@ fn too_little_memory_is_reported_and_enough_is_enough() {
     let refused = unpack(&sandbox, "out", &["--mem", "1M"]);
     let message = refused.stderr;
     assert!(refused.status == 1 && message.contains("; --mem allows more"), "{message}");
-    let needed = message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let needed = needed_memory(&message);
     assert_eq!(unpack(&sandbox, "out", &["--mem", needed]).status, 0, "{message}");
 }

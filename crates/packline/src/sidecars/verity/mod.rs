@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_image::metadata_cache;
-use packline_runtime::{Input, MemoryFault, Observer, Resources, Temporaries, hex, unnamed_temp_file, warn_of_stale};
+use packline_runtime::{Input, Observer, Resources, Temporaries, hex, unnamed_temp_file, warn_of_stale};
 use packline_squashfs::read::CheckScope;
 use packline_verity::{Leaves, Salt, Signer, Tree, Uuid, hash_leaves, refuse_incomplete};
 
@@ -184,7 +184,7 @@ fn fault(path: &Path, cause: packline_verity::Error) -> Error {
         Verity::Image(cause) | Verity::Tree(cause) => Error::Source { path, action: "cannot read", cause },
         Verity::Output(cause) => Error::Output { path, action: "cannot write", cause },
         Verity::Scratch(cause) => scratch_fault(&path, cause),
-        Verity::Memory(MemoryFault { allowed, needed, what }) => Error::Memory { allowed, needed, what },
+        Verity::Memory(fault) => Error::Memory(fault),
         Verity::Superblock { what, expected } => Error::Target { path, what, expected },
         cause => Error::stream(path, cause),
     }

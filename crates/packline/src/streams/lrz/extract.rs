@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use packline_image::{RestoreAttributes, Topic, Warning};
+use packline_runtime::MemoryFault;
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 
@@ -184,7 +185,7 @@ impl Extraction {
             return Ok(());
         }
         let what = "the names of all directories and hard links".to_string();
-        Err(Error::Memory { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what })
+        Err(Error::Memory(MemoryFault { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what }))
     }
 
     // Directories.

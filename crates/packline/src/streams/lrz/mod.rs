@@ -345,8 +345,9 @@ fn tar_limits(memory: Option<u64>) -> (Limits, u64) {
 /// other parts need under a limit.
 fn needing_more(error: Error, resources: &Resources, besides: impl Fn(u64) -> u64) -> Error {
     match (error, resources.memory) {
-        (Error::Memory { needed, what, .. }, Some(allowed)) => {
-            Error::Memory { allowed, needed: enough(needed, |limit| needed.saturating_add(besides(limit))), what }
+        (Error::Memory(MemoryFault { needed, what, .. }), Some(allowed)) => {
+            let needed = enough(needed, |limit| needed.saturating_add(besides(limit)));
+            Error::Memory(MemoryFault { allowed, needed, what })
         }
         (error, _) => error,
     }
@@ -359,7 +360,7 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> 
         Lrz::Input(cause) => Error::Source { path: input.to_path_buf(), action: "cannot read", cause },
         Lrz::Output(cause) => Error::Output { path: output.to_path_buf(), action: "cannot write", cause },
         Lrz::Memory(MemoryFault { allowed, needed, what }) => {
-            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
+            Error::Memory(MemoryFault { allowed, needed, what: format!("{what}, in {}", input.escaped()) })
         }
         cause => Error::stream(input, cause),
     }

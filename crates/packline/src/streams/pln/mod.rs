@@ -411,7 +411,7 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_pln::Error) -> 
             cause,
         }),
         Pln::Memory(MemoryFault { allowed, needed, what }) => {
-            Error::Memory { allowed, needed, what: format!("{what}, in {}", input.escaped()) }
+            Error::Memory(MemoryFault { allowed, needed, what: format!("{what}, in {}", input.escaped()) })
         }
         cause => Error::stream(input, cause),
     }

@@ -103,7 +103,7 @@ pub enum Error {
     },
     /// A file is not repaired, because it was changed after its recovery data was written, perhaps on purpose. The user must decide.
     #[error(
-        "{path}: differs from the file that was protected; it was changed after {recovery} was written",
+        "{path}: differs from the protected file; it was changed after {recovery} was written",
         path = path.escaped(),
         recovery = recovery.escaped()
     )]

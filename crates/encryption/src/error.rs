@@ -111,12 +111,17 @@ impl Error {
         }
     }
 
+    /// Returns the error of this crate in an error of a reader or a writer.
+    pub fn in_io(cause: &io::Error) -> Option<&Error> {
+        cause.get_ref()?.downcast_ref()
+    }
+
     /// Takes the error of this crate out of an error of a reader or a writer.
     ///
     /// # Errors
     /// Returns `cause` if it does not contain an error of this crate.
     pub fn from_io(cause: io::Error) -> Result<Error, io::Error> {
-        if !cause.get_ref().is_some_and(|inner| inner.is::<Error>()) {
+        if Error::in_io(&cause).is_none() {
             return Err(cause);
         }
         let kind = cause.kind();

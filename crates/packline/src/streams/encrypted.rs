@@ -277,7 +277,7 @@ pub(crate) fn is_damage(error: &PlnError) -> bool {
 #[cfg(feature = "encryption")]
 pub(crate) fn frame_error(error: &PlnError) -> Option<&packline_encryption::Error> {
     let PlnError::Input(cause) = error else { return None };
-    cause.get_ref()?.downcast_ref()
+    packline_encryption::Error::in_io(cause)
 }
 
 /// Whether the cause is damage to the file.

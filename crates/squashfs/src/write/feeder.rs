@@ -48,6 +48,9 @@ pub(crate) struct Feeder {
 /// Progress of a file.
 struct Cursor {
     cut: FileCut,
+    block_size: BlockSize,
+    /// Longest tail end that goes into a fragment block, bytes.
+    longest_tail: usize,
     /// Bytes not yet cut into pieces.
     left: u64,
     /// Announced zeros that are not yet consumed.
@@ -71,14 +74,15 @@ impl Feeder {
         pipeline: &mut BlockPipeline,
         data: &mut DataWriter<'_>,
     ) -> Result<(), Error> {
-        let mut at = Cursor { cut, left: cut.size, hole: 0, loose: 0 };
+        let Feeder { block_size, longest_tail, .. } = *self;
+        let mut at = Cursor { cut, block_size, longest_tail, left: cut.size, hole: 0, loose: 0 };
         while at.left > 0 {
             if self.take_holes(&mut at, pipeline, data)? {
                 continue;
             }
-            self.ensure_slab(&at, pipeline, data)?;
-            self.fill(&mut at, source)?;
-            self.cut(&mut at)?;
+            let slab = self.ensure_slab(&at, pipeline, data)?;
+            at.fill(slab, source)?;
+            at.cut_pieces(slab);
         }
         // A source that is asked for its end checks that the file still has the size of its entry. This call finds files that grew.
         match source.read(&mut [0])? {
@@ -114,69 +118,73 @@ impl Feeder {
         if bytes == 0 {
             return Ok(false);
         }
-        self.limit_items(pipeline, data)?;
+        let slab = self.limit_items(pipeline, data)?;
         at.left -= bytes;
         at.hole -= bytes;
-        let Some(slab) = &mut self.open else { return Err(no_slab()) };
         let range = slab.filled..slab.filled;
         slab.items.push(at.item(PieceKind::Holes(bytes.div_ceil(block)), range));
         Ok(true)
     }
 
-    /// Makes sure that the next piece fits into the open slab.
+    /// Returns the open slab, into which the next piece fits.
     fn ensure_slab(
         &mut self,
         at: &Cursor,
         pipeline: &mut BlockPipeline,
         data: &mut DataWriter<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<&mut Slab, Error> {
         let piece = self.block_size.bytes().min(usize::try_from(at.left).unwrap_or(usize::MAX));
         let full = |slab: &Slab| self.pool.buffer_size() - slab.filled < piece;
         if at.loose == 0 && self.open.as_ref().is_some_and(full) {
             self.flush(pipeline, data).map_err(of_fault)?;
         }
-        if at.loose == 0 { self.limit_items(pipeline, data) } else { Ok(()) }
+        if at.loose == 0 { self.limit_items(pipeline, data) } else { self.open_slab(pipeline, data) }
     }
 
-    /// Opens a slab if none is open, or if the open slab has too many pieces.
-    fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
+    /// Returns the open slab, or a new one if none is open or the open slab has too many pieces.
+    fn limit_items(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<&mut Slab, Error> {
         if self.open.as_ref().is_some_and(|slab| slab.items.len() >= MAX_ITEMS) {
             self.flush(pipeline, data).map_err(of_fault)?;
         }
         self.open_slab(pipeline, data)
     }
 
-    fn open_slab(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Error> {
-        if self.open.is_none() {
-            let size = self.pool.buffer_size();
-            let mut products = pipeline.reserve(3 * size, data).map_err(of_fault)?;
-            let buffer = self.pool.take(products.split(size));
-            self.open = Some(Slab { buffer, filled: 0, items: Vec::new(), products });
-        }
-        Ok(())
+    /// Returns the open slab, or a new one if none is open.
+    fn open_slab(&mut self, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<&mut Slab, Error> {
+        let slab = match self.open.take() {
+            Some(slab) => slab,
+            None => {
+                let size = self.pool.buffer_size();
+                let mut products = pipeline.reserve(3 * size, data).map_err(of_fault)?;
+                let buffer = self.pool.take(products.split(size));
+                Slab { buffer, filled: 0, items: Vec::new(), products }
+            }
+        };
+        Ok(self.open.insert(slab))
     }
+}
 
+impl Cursor {
     /// Reads once after the last piece, at most the bytes that fit into complete pieces.
-    fn fill(&mut self, at: &mut Cursor, source: &mut dyn Source) -> Result<(), Error> {
-        let Some(slab) = &mut self.open else { return Err(no_slab()) };
-        let start = slab.filled + at.loose;
-        let free = self.pool.buffer_size() - slab.filled;
+    fn fill(&mut self, slab: &mut Slab, source: &mut dyn Source) -> Result<(), Error> {
+        let start = slab.filled + self.loose;
+        let free = slab.buffer.bytes().len() - slab.filled;
         let block = self.block_size.bytes();
-        let whole = if at.left <= free as u64 { at.left as usize } else { free / block * block };
+        let whole = if self.left <= free as u64 { self.left as usize } else { free / block * block };
         let space = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
-        if at.hole > 0 {
-            let to_boundary = block - at.loose % block;
-            let zeros = to_boundary.min(space.len()).min(usize::try_from(at.hole).unwrap_or(usize::MAX));
+        if self.hole > 0 {
+            let to_boundary = block - self.loose % block;
+            let zeros = to_boundary.min(space.len()).min(usize::try_from(self.hole).unwrap_or(usize::MAX));
             space[..zeros].fill(0);
-            at.hole -= zeros as u64;
-            at.loose += zeros;
+            self.hole -= zeros as u64;
+            self.loose += zeros;
             return Ok(());
         }
         match source.read(space)? {
-            Extent::Data(bytes) if (1..=space.len()).contains(&bytes) => at.loose += bytes,
-            Extent::Hole(bytes) if bytes >= 1 && bytes <= at.left - at.loose as u64 => at.hole = bytes,
+            Extent::Data(bytes) if (1..=space.len()).contains(&bytes) => self.loose += bytes,
+            Extent::Hole(bytes) if bytes >= 1 && bytes <= self.left - self.loose as u64 => self.hole = bytes,
             other => {
-                let left = at.left - at.loose as u64;
+                let left = self.left - self.loose as u64;
                 return Err(Error::internal(format!("a source gave {other:?} with {left} bytes left")));
             }
         }
@@ -184,23 +192,26 @@ impl Feeder {
     }
 
     /// Cuts the bytes that were read into pieces.
-    fn cut(&mut self, at: &mut Cursor) -> Result<(), Error> {
-        let Some(slab) = &mut self.open else { return Err(no_slab()) };
+    fn cut_pieces(&mut self, slab: &mut Slab) {
         let block = self.block_size.bytes();
-        while at.left > 0 {
-            let length = block.min(usize::try_from(at.left).unwrap_or(usize::MAX));
-            if at.loose < length {
+        while self.left > 0 {
+            let length = block.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            if self.loose < length {
                 break;
             }
             let is_tail = length < block && length <= self.longest_tail;
-            let piece = if is_tail && at.cut.packs_tail(self.block_size) { PieceKind::Tail } else { PieceKind::Block };
-            at.left -= length as u64;
-            at.loose -= length;
+            let piece =
+                if is_tail && self.cut.packs_tail(self.block_size) { PieceKind::Tail } else { PieceKind::Block };
+            self.left -= length as u64;
+            self.loose -= length;
             let range = slab.filled..slab.filled + length;
             slab.filled += length;
-            slab.items.push(at.item(piece, range));
+            slab.items.push(self.item(piece, range));
         }
-        Ok(())
+    }
+
+    fn item(&self, piece: PieceKind, range: std::ops::Range<usize>) -> Item {
+        Item { file: self.cut.file, piece, range, rules: self.cut.rules, last: self.left == 0 }
     }
 }
 
@@ -215,19 +226,9 @@ impl FileCut {
     }
 }
 
-impl Cursor {
-    fn item(&self, piece: PieceKind, range: std::ops::Range<usize>) -> Item {
-        Item { file: self.cut.file, piece, range, rules: self.cut.rules, last: self.left == 0 }
-    }
-}
-
 /// Submits a slab and returns the memory that its pieces do not need.
 fn send(mut slab: Slab, pipeline: &mut BlockPipeline, data: &mut DataWriter<'_>) -> Result<(), Fault<Error>> {
     let needed = slab.items.iter().map(|item| reserved(item.piece, item.range.len())).sum();
     slab.products.shrink_to(needed);
     pipeline.submit(slab, data)
-}
-
-fn no_slab() -> Error {
-    Error::internal("no slab is open".into())
 }

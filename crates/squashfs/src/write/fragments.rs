@@ -6,15 +6,15 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
-use packline_engine::{Outbox, Permit};
-use packline_runtime::{Buffer, Buffers};
+use packline_engine::Permit;
+use packline_runtime::Buffers;
 
 use crate::Error;
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
 use crate::write::recent_tails::{Anchor, RecentTails};
 use crate::write::slab::Rules;
-use crate::write::work::{CompressTask, Job, Packed};
+use crate::write::work::FragmentBuffer;
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -30,29 +30,6 @@ pub(crate) struct NewTail<'a> {
     pub(crate) digest: Option<Digest>,
     /// Empty if the tail end may not be shared.
     pub(crate) anchors: Box<[Anchor]>,
-}
-
-/// A fragment block in memory; the permit covers its compressed form.
-#[derive(Debug)]
-pub(crate) struct FragmentBuffer {
-    index: u32,
-    raw: Buffer,
-    length: usize,
-    /// Digest of the list of its tail ends, if each has a digest.
-    parts: Option<Digest>,
-    permit: Permit,
-}
-
-impl FragmentBuffer {
-    /// Submits the block: to be compressed, or to be stored.
-    pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
-        let FragmentBuffer { index, raw, length, parts, permit } = self;
-        if stored {
-            next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });
-        } else {
-            next.submit(Job::Fragment { index, raw, length, parts, permit });
-        }
-    }
 }
 
 /// All fragment blocks so far, and the open block of each set.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
-use packline_engine::{Permit, Pipeline, Task};
+use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers};
 
 use crate::format::layout::STORED_BLOCK;
@@ -84,13 +84,37 @@ struct Identity {
     parts: Option<Digest>,
 }
 
+/// A fragment block in memory; the permit covers its compressed form.
+#[derive(Debug)]
+pub(crate) struct FragmentBuffer {
+    pub(crate) index: u32,
+    pub(crate) raw: Buffer,
+    /// Length of the block in the buffer, in bytes.
+    pub(crate) length: usize,
+    /// Digest of the list of its tail ends, if each has a digest.
+    pub(crate) parts: Option<Digest>,
+    pub(crate) permit: Permit,
+}
+
+impl FragmentBuffer {
+    /// Submits the block: to be compressed, or to be stored.
+    pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
+        if stored {
+            let FragmentBuffer { index, raw, length, .. } = self;
+            next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });
+        } else {
+            next.submit(Job::Fragment(self));
+        }
+    }
+}
+
 /// The input of the compress stage.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Data blocks of one slab; the permit covers their compressed form.
     Blocks { buffer: Arc<Buffer>, blocks: Vec<BlockRef>, permit: Permit },
-    /// The first `length` bytes of a buffer, a complete fragment block, with the digest of its parts; the permit covers its compressed form.
-    Fragment { index: u32, raw: Buffer, length: usize, parts: Option<Digest>, permit: Permit },
+    /// A complete fragment block.
+    Fragment(FragmentBuffer),
     /// A metadata block.
     Metadata { raw: Vec<u8> },
     /// Parts of the image that were read back.
@@ -171,9 +195,7 @@ impl Task for CompressTask {
     fn run(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
         match job {
             Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
-            Job::Fragment { index, raw, length, parts, permit } => {
-                self.fragment(tool, (index, raw, length), parts, permit)
-            }
+            Job::Fragment(fragment) => self.fragment(tool, fragment),
             Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
             Job::Check(chunk) => self.check(tool, &chunk).map(Packed::Checked),
         }
@@ -182,7 +204,7 @@ impl Task for CompressTask {
     fn bytes_in(&self, job: &Job) -> u64 {
         match job {
             Job::Blocks { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
-            Job::Fragment { length, .. } => *length as u64,
+            Job::Fragment(fragment) => fragment.length as u64,
             Job::Metadata { raw } => raw.len() as u64,
             Job::Check(chunk) => chunk.length as u64,
         }
@@ -239,13 +261,8 @@ impl CompressTask {
         Ok(Packed::Blocks { raw, product, blocks: packed })
     }
 
-    fn fragment(
-        &self,
-        tool: &mut Tool,
-        (index, raw, length): (u32, Buffer, usize),
-        parts: Option<Digest>,
-        permit: Permit,
-    ) -> Result<Packed, Error> {
+    fn fragment(&self, tool: &mut Tool, fragment: FragmentBuffer) -> Result<Packed, Error> {
+        let FragmentBuffer { index, raw, length, parts, permit } = fragment;
         let mut product = self.products.take(permit);
         let content = self.hashes.then(|| Digest::of(&raw.bytes()[..length], false));
         let identity = Identity { content, parts };

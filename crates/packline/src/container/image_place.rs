@@ -125,7 +125,8 @@ impl ImagePlace {
     /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
     /// image.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
-        self.open_input(self.input()?, metadata_cache)
+        let file = self.file()?;
+        self.open_found(Arc::new(file.clone()), file.content_kind(), metadata_cache)
     }
 
     /// Opens the image in an input that is read instead of the file; the path is its name in messages.
@@ -133,8 +134,18 @@ impl ImagePlace {
     /// # Errors
     /// As [`ImagePlace::open`].
     pub fn open_input(&self, input: Arc<dyn Input>, metadata_cache: usize) -> Result<OpenedImage, Error> {
-        let origin = self.offset.map_or(Origin::Find, Origin::At);
         let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
+        self.open_found(input, found, metadata_cache)
+    }
+
+    /// Opens the image in an input whose first bytes were recognised.
+    fn open_found(
+        &self,
+        input: Arc<dyn Input>,
+        found: Option<ContentKind>,
+        metadata_cache: usize,
+    ) -> Result<OpenedImage, Error> {
+        let origin = self.offset.map_or(Origin::Find, Origin::At);
         use ContentKind::{Delta, Encrypted, Lrz, Pln};
         if let (None, Some(found @ (Lrz | Pln | Encrypted | Delta))) = (self.offset, found) {
             // Data stored in it may look like an image.

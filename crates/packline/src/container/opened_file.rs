@@ -22,8 +22,14 @@ struct Shared {
     path: PathBuf,
     input: FileInput,
     about: Metadata,
+    head: OnceLock<Head>,
+}
+
+#[derive(Debug)]
+struct Head {
     /// Empty if the first bytes cannot be read: the error then belongs to the operation that needs the bytes.
-    head: OnceLock<Vec<u8>>,
+    bytes: Vec<u8>,
+    kind: Option<ContentKind>,
 }
 
 impl OpenedFile {
@@ -65,18 +71,23 @@ impl OpenedFile {
 
     /// The container, by the first bytes. `None` if it is unknown.
     pub fn content_kind(&self) -> Option<ContentKind> {
-        ContentKind::of_head(self.head())
+        self.read_head().kind
     }
 
     /// The first 512 bytes, or all bytes of a smaller file.
     pub fn head(&self) -> &[u8] {
+        &self.read_head().bytes
+    }
+
+    fn read_head(&self) -> &Head {
         self.0.head.get_or_init(|| {
-            let mut head = vec![0; self.size().min(HEAD as u64) as usize];
-            if self.0.input.read_at(0, &mut head).is_err() {
-                head.clear();
+            let mut bytes = vec![0; self.size().min(HEAD as u64) as usize];
+            if self.0.input.read_at(0, &mut bytes).is_err() {
+                bytes.clear();
             }
-            log_kind(&self.0.path, ContentKind::of_head(&head));
-            head
+            let kind = ContentKind::of_head(&bytes);
+            log_kind(&self.0.path, kind);
+            Head { bytes, kind }
         })
     }
 
@@ -101,7 +112,7 @@ impl Input for OpenedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         if let Some(head) = self.0.head.get()
             && offset < HEAD as u64
-            && let Some(bytes) = head.get(offset as usize..).and_then(|head| head.get(..buffer.len()))
+            && let Some(bytes) = head.bytes.get(offset as usize..).and_then(|head| head.get(..buffer.len()))
         {
             buffer.copy_from_slice(bytes);
             return Ok(());

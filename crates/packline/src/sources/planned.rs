@@ -8,6 +8,7 @@ use packline_archives::{ContentOrder, Layer};
 use packline_image::OpenedImage;
 use packline_runtime::Resources;
 use packline_runtime::memory::Demand;
+use packline_squashfs::BlockSize;
 use packline_squashfs::read::BlockListener;
 use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
 
@@ -88,9 +89,10 @@ pub(crate) struct Opening<'a> {
     /// Attributes of a root and of directories that a stack does not describe.
     pub(crate) root: Meta,
     pub(crate) defaults: Meta,
-    /// The order of the contents of a stack, and the block size, on which the order may depend.
+    /// The order of the contents of a stack.
     pub(crate) order: ContentOrder,
-    pub(crate) block_size: u32,
+    /// Contents smaller than a block may be ordered by similarity. `None` if no content is.
+    pub(crate) block_size: Option<BlockSize>,
     /// Receives the number of bytes that were compared for the order, and the total.
     pub(crate) compared: &'a dyn Fn(u64, u64),
     /// Receives warnings about a stack or the order, before contents are read.
@@ -107,7 +109,7 @@ impl<'a> Opening<'a> {
             root,
             defaults: root,
             order: ContentOrder::default(),
-            block_size: 0,
+            block_size: None,
             compared: &|_, _| {},
             warned: &|_: &str| {},
         }

@@ -91,7 +91,8 @@ impl Io {
         FileIdentity::of_path(input).map_or(Ok(()), |file| self.refuse_stdout(file, input))
     }
 
-    fn refuse_stdout(&self, file: FileIdentity, input: &Path) -> Result<(), Failure> {
+    /// Returns an error if standard output is `file`, which is called `input` in the message.
+    pub fn refuse_stdout(&self, file: FileIdentity, input: &Path) -> Result<(), Failure> {
         if self.streams.stdout_file != Some(file) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
 use packline_runtime::FileAttributes;
-use packline_runtime::{FileInput, FileStamp, Input, InputStream};
+use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputStream};
 
 use super::by_magic::{ContentKind, HEAD, log_kind};
 use crate::error::Error;
@@ -67,6 +67,11 @@ impl OpenedFile {
     /// Whether this is a regular file and not a block device.
     pub fn is_regular(&self) -> bool {
         self.0.about.is_file()
+    }
+
+    /// The identity of the open file.
+    pub fn identity(&self) -> Option<FileIdentity> {
+        FileIdentity::of(&self.0.about)
     }
 
     /// The container, by the first bytes. `None` if it is unknown.

@@ -5,10 +5,10 @@ mod pln;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
-use packline::requests::{Archive, LrzUnpackRequest, lrz_unpack, tar_cat};
+use packline::requests::{Archive, LrzUnpackRequest, OpenedFile, lrz_unpack, tar_cat};
 use packline_pln::Span;
 
-use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::machine::Machine;
 use crate::args::run_options::{SchedulingOptions, Stats};
@@ -64,7 +64,9 @@ impl Command for Cat {
         let path = &self.place.image;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let mut archive = self.place.offset.open(path, true, &resources, io)?;
+        let input = image::input(path, io)?;
+        let identity = input.opened_file().and_then(OpenedFile::identity);
+        let mut archive = self.place.offset.open_input(path, input, true, &resources, io)?;
         if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
             return Err(wrong("range", "works only for .pln files"));
         }
@@ -78,7 +80,9 @@ impl Command for Cat {
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
             return Err(Failure::usage("missing argument: PATH"));
         }
-        io.refuse_input(&archive.display_path())?;
+        if let Some(file) = identity {
+            io.refuse_stdout(file, &archive.display_path())?;
+        }
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         match archive {
             Archive::Pln(input) => pln::run(&self, input, resources, io)?,

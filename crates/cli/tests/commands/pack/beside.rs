@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use packline_testkit::{Sandbox, tools};
 use serde_json::Value;
 
-use crate::sandbox;
 use crate::stack::support::shell;
+use crate::{PACKLINE, sandbox};
 
 /// Two directories that both have a `profile`, and two plain files.
 fn two() -> Sandbox {
@@ -49,6 +49,24 @@ fn keeps_several_directories_and_files_side_by_side() {
     assert_eq!(list(&sandbox, &["home", "etc", "--root-becomes", "home"]), [".ssh", ".ssh/id", "profile"]);
     let warned = sandbox.good(&["pack", "-qf", "home", "etc", "o.sqfs", "-x", "none"]);
     assert!(warned.stderr.contains("none"), "{warned:?}");
+}
+
+/// The descriptors of a few open files are enough for many operands.
+#[test]
+fn packs_more_plain_files_than_may_be_open() {
+    if !tools::need(&["prlimit"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let names: Vec<String> = (0..200).map(|number| format!("f{number}")).collect();
+    for name in &names {
+        sandbox.write(name, name);
+    }
+    let mut words = vec!["--nofile=64:64", PACKLINE, "pack", "-q", "-j1"];
+    words.extend(names.iter().map(String::as_str));
+    words.push("o.sqfs");
+    packline_testkit::Ran::good(&mut sandbox.program("prlimit", &words));
+    assert_eq!(sandbox.good(&["cat", "o.sqfs", "f0", "f199"]).text(), "f0f199");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::ui::failure::Failure;
 pub struct Operand<'a> {
     pub path: &'a Path,
     pub kind: OperandKind,
-    /// The file, which may have been opened to recognise it.
+    /// The file; a layer may have been opened to recognise it.
     pub place: ImagePlace,
 }
 

@@ -173,6 +173,8 @@ impl SourceOpener<'_> {
         for path in paths {
             let place = ImagePlace::new(path);
             let kind = self.operand_kind(&place, paths.len() > 1)?;
+            // A plain file is closed: there may be more operands than files that may be open.
+            let place = if kind == OperandKind::Layer { place } else { ImagePlace::new(path) };
             operands.push(Operand { path, kind, place });
         }
         Ok(operands)

@@ -54,7 +54,7 @@ impl Command for Cat {
          Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the tar in \
          it.\n\
          If a tar has two entries at one path, the last one counts. A tar is read twice, once for its entries and once for \
-         the files, and once more each time that a PATH comes before the previous one in the tar.\n\
+         the files, and again each time that a PATH comes before the previous one in the tar.\n\
          Without PATH, a .pln file from standard input is printed as it arrives. Anything else from a pipe is stored first, \
          in TMPDIR or /var/tmp."
             .to_string()

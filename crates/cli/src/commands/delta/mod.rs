@@ -78,8 +78,8 @@ impl Command for Delta {
     ];
 
     fn details() -> String {
-        "packline compares what the blocks of a SquashFS image hold, decompressed, whatever the codecs and block sizes of OLD \
-         and NEW. This includes files that contain an image, such as an AppImage. 'packline patch' compresses NEW's blocks \
+        "packline decompresses the blocks of a SquashFS image and compares their content, whatever the codecs and block sizes \
+         of OLD and NEW. This includes files that contain an image, such as an AppImage. 'packline patch' compresses NEW's blocks \
          again to the same bytes, or copies them from OLD. A delta contains unchanged blocks only if they are from another \
          packer, no codec of packline reproduces them, and OLD does not have them.\n\
          A delta can be applied by the version of packline that wrote it, and by versions whose codecs give the same bytes; \

@@ -63,8 +63,8 @@ impl Command for Mount {
 
     fn details() -> String {
         format!(
-            "The command returns once the image can be used. umount DIR and fusermount -u DIR end the mount, and so does \
-             SIGINT, SIGTERM or SIGHUP to the process. If the process is killed otherwise, DIR returns errors until it is \
+            "The command returns once the image can be used. umount DIR, fusermount -u DIR, and the signals SIGINT, \
+             SIGTERM and SIGHUP end the mount. If the process is killed in another way, DIR returns errors until it is \
              unmounted; --auto-unmount prevents this.\n\
              Set-user-id bits and device files have no effect without -o suid or -o dev.\n\
              {}",

@@ -120,7 +120,7 @@ and patterns match paths in the image. Among several sources a symbolic link is 
 --dereference is given; a single source is followed. A file with names in several sources is stored once, with \
 hard links.\n\
 --overlay merges the sources into one root. Each source is a layer over the earlier ones, as with umoci and \
-podman: a directory over a directory merges and has the attributes of the last, and anything else replaces. A \
+podman: directories at the same path are merged, with the attributes of the last; any other entry replaces the earlier one. A \
 file is put into the root. Sources are merged without --overlay too if a tar, an image, a container image or \
 standard input is given with at most one directory or file; with more of them, packline requires --overlay. The \
 summary reports how many entries were replaced. The image has the same bytes as an image of the merged \

@@ -77,12 +77,12 @@ impl Command for Protect {
          is lost by changed bits, by sectors that cannot be read, or by a missing end of the file. Inserted or removed bytes \
          cost only the shards that contain them; packline finds the other shards at their new offsets. The recovery data \
          repairs itself in the same way.\n\
-         Small files need more than the redundancy says: at 5% it is 8% of 1 MiB, 13% of 100 KiB, 31% of 10 KiB, and more \
-         than all of 1 KiB.\n\
+         Small files need more than the redundancy says. With 5%, the recovery data is 8% of a file of 1 MiB, 13% of 100 KiB \
+         and 31% of 10 KiB. It is larger than a file of 1 KiB.\n\
          Recovery data belongs to one state of the file: run 'packline protect -f' after each change. It may contain all of \
          the content, and only users who can read the file can read it. If FILE.recovery already exists and matches the file, \
-         it is kept, and the file counts as unchanged. If it belongs to another state of the file, that is an error without \
-         -f.\n\
+         it is kept, and the file counts as unchanged. Without -f, recovery data of another state of the file is an \
+         error.\n\
          In a directory, every regular file gets its own recovery data next to it; links, empty files and recovery data are \
          skipped. If one file fails, the others are protected, and the exit status is 1.\n\
          The same file and redundancy always give the same recovery data."
@@ -218,9 +218,9 @@ impl Command for Repair {
         &["packline repair backup.tar.zst", "packline repair --recovery old.recovery -o mended.img disk.img"];
 
     fn details() -> String {
-        "The repaired file is written next to FILE, and replaces FILE when its BLAKE3 hash is that of the protected file. \
+        "The repaired file is written next to FILE, and replaces FILE when it has the BLAKE3 hash of the protected file. \
          Until then, and after an error, FILE is unchanged. An intact file is left alone. A missing file is rebuilt if the \
-         recovery data suffices. If more is lost than can be repaired, FILE is left alone and the exit status is 1.\n\
+         recovery data suffices. If more is lost than can be repaired, FILE is unchanged and the exit status is 1.\n\
          Damage does not change the time of a file. A FILE that is newer than its recovery data was probably changed on \
          purpose: without -f it is not replaced, and the exit status is 1. 'packline protect -f FILE' protects the new \
          content.\n\

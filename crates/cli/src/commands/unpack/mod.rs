@@ -136,15 +136,16 @@ impl Command for Unpack {
             "{}\n\
              DEST appears when it is complete; until then it is named .DEST.packline-partial. In an existing directory each \
              file appears when it is complete, what was written before a failure stays, and data is synced only with --sync. \
-             The next run removes what a killed run left.\n\
-             No symbolic link in or below DEST is followed, whoever created it. Permissions are those of the image, whatever \
-             the umask.\n\
+             The next run removes the files that a killed run left.\n\
+             No symbolic link in or below DEST is followed, whoever created it. Permissions are the permissions in the image, \
+             whatever the umask.\n\
              Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
              warning for each kind (user., security., trusted.).\n\
              A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
              slash.\n\
              The tar in a .lrz file can only be unpacked completely; packline rejects options for images.\n\
-             If a pattern matches nothing, nothing is unpacked; with --continue the other patterns are.\n\
+             If a pattern matches nothing, nothing is unpacked; with --continue, packline unpacks the matches of the other \
+             patterns.\n\
              After reading a complete image, packline compares its data with the checksum that pack stored after the image. A \
              difference is an error: damage that no decoder noticed, in any file.\n\
              An image or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \

@@ -41,7 +41,7 @@ pub struct Counts {
     pub remote: Option<RemoteCounts>,
 }
 
-/// Where an entry is, in the order of lookup.
+/// The place of an entry, in the order of lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryLocation {
     Local,

@@ -1,4 +1,4 @@
-//! Where blocks are looked up before they are compressed.
+//! Looks up blocks before they are compressed.
 
 use std::fmt::Debug;
 use std::sync::Arc;

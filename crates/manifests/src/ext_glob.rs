@@ -12,7 +12,7 @@ pub struct ExtGlob {
     rule: Rule,
 }
 
-/// What wildcards do not match.
+/// The characters that wildcards do not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     LeadingPeriod,

@@ -21,7 +21,7 @@ const WIDEST: u64 = 64 << 10;
 /// Upper bound for the bytes of the chunks that a worker holds.
 const CHUNKS_MOST: u64 = 64 << 20;
 
-/// Where the packets of recovery data are.
+/// The location of the packets of recovery data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketLocation {
     /// In a separate file.

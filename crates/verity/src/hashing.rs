@@ -22,7 +22,7 @@ const AHEAD: usize = 8;
 /// Memory of hashing for any number of workers, bytes: an open block of each level, and buffers.
 const FIXED: u64 = 64 * BLOCK_BYTES;
 
-/// Where the blocks of a batch are.
+/// The blocks of a batch.
 pub(crate) enum Content {
     Bytes(Vec<u8>),
     At { input: Arc<dyn Input>, offset: u64, length: usize },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use packline_runtime::escape::{self, Escape};
 
-/// Where the standard output of a program goes.
+/// The destination of the standard output of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stdout {
     /// To the log, with standard error.

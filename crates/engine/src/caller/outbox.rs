@@ -1,4 +1,4 @@
-//! Where a decision submits its jobs.
+//! The outbox to which a decision submits its jobs.
 
 use crate::caller::stage::Stage;
 use crate::caller::submitter::Submitter;

@@ -13,7 +13,7 @@ const WANTED: u8 = 1;
 /// The slot has its result.
 const DONE: u8 = 2;
 
-/// Where a job comes from. The jobs that a decision makes from its result inherit it.
+/// The origin of a job. The jobs that a decision makes from the result inherit the origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
     /// The item's ticket in the first stage; `None` for a job submitted between calls.

@@ -16,7 +16,7 @@ pub enum Plan {
     Tail,
 }
 
-/// Where an item fails.
+/// The stage in which an item fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     None,
@@ -159,7 +159,7 @@ pub struct Packer {
     tails: usize,
 }
 
-/// Where decisions submit their jobs: the engine's outbox, or the reference's list.
+/// The receiver of the jobs of decisions: the engine's outbox, or the reference's list.
 pub trait Next {
     fn submit(&mut self, job: Parcel);
     fn pass(&mut self, result: Parcel);

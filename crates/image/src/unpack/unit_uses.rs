@@ -33,7 +33,7 @@ struct Needed {
     store: Option<Arc<Store>>,
 }
 
-/// Where a unit that several windows need is spilled.
+/// The place to which a unit that several windows need is spilled.
 #[derive(Debug, Clone)]
 pub struct Spilled {
     /// The position, now or after spilling.

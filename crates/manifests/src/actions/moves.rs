@@ -10,7 +10,7 @@ use super::action::{Action, Stage};
 use super::run::Run;
 use super::tree::{NodeId, ROOT, Tree, names};
 
-/// Where to move an entry. A missing directory or name stays the same.
+/// The destination of a moved entry. A missing directory or name stays the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Target {
     directory: Option<NodeId>,

@@ -98,7 +98,7 @@ enum Data {
     Stream(Box<dyn BufRead + Send>, u64),
 }
 
-/// Where a definition is.
+/// The position of a definition.
 #[derive(Debug, Clone, Copy, Default)]
 struct Position {
     input: u32,

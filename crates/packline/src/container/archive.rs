@@ -25,7 +25,7 @@ use crate::sources::source::Source;
 #[cfg(feature = "lrz")]
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
-/// What reads a tar.
+/// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
 
 /// An open file or stream.

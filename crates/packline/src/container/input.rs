@@ -14,7 +14,7 @@ use super::opened_file::OpenedFile;
 use super::recognise::peeked;
 use crate::error::Error;
 
-/// Where bytes come from, compressed or not.
+/// A source of bytes, compressed or not.
 pub enum Input {
     /// A file. One that is not a regular file is read as a stream.
     File(PathBuf),

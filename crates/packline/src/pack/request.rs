@@ -29,7 +29,7 @@ use crate::streams::codecs::lrz_options;
 pub struct PackRequest {
     /// The tree. The output may replace an image that is the source.
     pub source: Source,
-    /// Where the output goes.
+    /// The destination of the output.
     pub target: Output,
     /// The container, with its options.
     pub container: PackContainer,

@@ -49,7 +49,7 @@ pub struct RepairRequest {
     pub source: PathBuf,
     /// The file with the recovery data; `None` if it is in the same file, after the protected bytes.
     pub recovery: Option<PathBuf>,
-    /// Where the repaired file goes; `None` to replace the damaged file after the repaired file was verified.
+    /// The destination of the repaired file; `None` to replace the damaged file after the repaired file was verified.
     pub target: Option<Output>,
     /// Workers and memory. They do not affect the output.
     pub resources: Resources,

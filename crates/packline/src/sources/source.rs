@@ -1,4 +1,4 @@
-//! What the sources of a pack are.
+//! The kinds of sources of a pack.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -26,7 +26,7 @@ use crate::container::recognise::peeked;
 use crate::container::scratch::scratch_for;
 use crate::error::Error;
 
-/// Where the entries of a pack come from.
+/// A source of the entries of a pack.
 pub enum Source {
     /// A directory, with all below it.
     Directory {

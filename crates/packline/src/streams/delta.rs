@@ -19,7 +19,7 @@ pub struct DeltaRequest {
     pub old: PathBuf,
     /// The new file, which the delta rebuilds.
     pub new: PathBuf,
-    /// Where the delta goes.
+    /// The destination of the delta.
     pub target: Output,
     /// Options that affect the delta's bytes.
     pub options: DeltaOptions,
@@ -52,7 +52,7 @@ pub struct PatchRequest {
     pub old: PathBuf,
     /// The delta. A stream is stored first, in [`Resources::scratch`], because the delta is read at any offset.
     pub delta: crate::container::input::Input,
-    /// Where the new file goes.
+    /// The destination of the new file.
     pub target: Output,
     /// Workers and memory. They do not affect the output.
     pub resources: Resources,

@@ -19,7 +19,7 @@ use crate::error::Error;
 pub struct CompressRequest<O> {
     /// The content.
     pub source: Input,
-    /// Where the compressed file goes.
+    /// The destination of the compressed file.
     pub target: Output,
     /// Options that affect its bytes.
     pub options: O,

@@ -18,7 +18,7 @@ use crate::streams::lrz::tree::{LrzTreeCounts, lrz_unpack_tree};
 #[cfg(feature = "lrz")]
 use crate::streams::lrz::{LrzUnpackRequest, lrz_open, lrz_open_input, lrz_unpack};
 
-/// Where a tree is unpacked to.
+/// The destination of an unpacked tree.
 #[non_exhaustive]
 pub enum Destination {
     /// A directory: a new one, an empty one or, with [`UnpackRequest::force`], one with entries.
@@ -27,7 +27,7 @@ pub enum Destination {
     Tar(Output, Option<StreamSpec>),
 }
 
-/// What was unpacked, by container and destination.
+/// Totals of the unpacked entries, by container and destination.
 #[derive(Debug, Clone)]
 pub enum UnpackSummary {
     /// An image to a directory.

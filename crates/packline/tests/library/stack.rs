@@ -89,7 +89,7 @@ impl Observer for Passes {
     }
 }
 
-/// What was reported, in its order.
+/// The reports, in their order.
 #[derive(Default)]
 struct Reports(Vec<String>);
 

@@ -22,7 +22,7 @@ pub(super) struct Task {
     pub(super) permit: Permit,
 }
 
-/// Where a record comes from.
+/// The source of a record.
 pub(super) enum RecordSource {
     /// The record was read: its head, and the stored bytes.
     Loaded(PieceHead, Stored, RecordBuffer),

@@ -74,7 +74,7 @@ impl RecoverySet {
         self.params.root
     }
 
-    /// Where the recovery data is.
+    /// Returns the location of the recovery data.
     pub fn location(&self) -> PacketLocation {
         self.location
     }

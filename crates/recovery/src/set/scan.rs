@@ -19,9 +19,9 @@ pub(crate) struct Packets {
     pub(crate) params: Params,
     /// The offset of each packet's payload.
     pub(crate) found: BTreeMap<(Kind, usize), u64>,
-    /// Where the first packet begins.
+    /// Offset of the first packet.
     pub(crate) first: u64,
-    /// Where the last packet ends.
+    /// Offset of the end of the last packet.
     pub(crate) end: u64,
 }
 

@@ -39,7 +39,7 @@ pub struct UnfinishedFile {
     guard: Option<(FileStamp, File)>,
 }
 
-/// Where the content is until it has its final name.
+/// The place of the content until it has its final name.
 #[derive(Debug)]
 struct Temporary {
     file: File,

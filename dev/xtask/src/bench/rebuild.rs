@@ -33,7 +33,7 @@ pub struct Options {
     binary: options::Binary,
 }
 
-/// Where a rebuild finds blocks.
+/// The places in which a rebuild finds blocks.
 const MEANS: [(&str, bool, bool); 3] = [("cache", true, false), ("base", false, true), ("cache and base", true, true)];
 
 struct Row {

@@ -1,4 +1,4 @@
-//! What a client printed and left behind, and the comparison of two such outcomes.
+//! The output of a client and the files that it left, and the comparison of two such outcomes.
 
 use packline_testkit::snapshot::{self, Except, Snapshot};
 
@@ -8,7 +8,7 @@ const SHOWN: usize = 10;
 /// The outcome of one run of a client.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was printed or recorded, by label.
+    /// Printed and recorded texts, by label.
     pub texts: Vec<(String, String)>,
     /// Images as the kernel mounts them, and directories, by label.
     pub trees: Vec<(String, Snapshot)>,

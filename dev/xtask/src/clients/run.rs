@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 /// The replaced programs that clients call.
 const REPLACED: [&str; 4] = ["mksquashfs", "unsquashfs", "sqfstar", "tar2sqfs"];
-/// Where Debian has the originals.
+/// The directory in which Debian has the originals.
 const ORIGINALS: &str = "/usr/bin";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Seconds after which a client is ended.

@@ -63,7 +63,7 @@ struct Machines<'a> {
     directory: &'a Path,
 }
 
-/// Where a block must have been found.
+/// The place in which a block must have been found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nowhere,

@@ -34,7 +34,7 @@ pub struct Compression {
     pub smallest: bool,
 }
 
-/// What the image contains, and how it is laid out.
+/// The parts of the image, and their layout.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct Layout {

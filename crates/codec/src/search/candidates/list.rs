@@ -80,7 +80,7 @@ impl CandidateList {
         self.count = 0;
     }
 
-    /// Where the candidates of the next position are written before [`CandidateList::add`].
+    /// Returns the space for the candidates of the next position, which are written before [`CandidateList::add`].
     #[inline(always)]
     pub(super) fn spare(&mut self) -> Option<&mut Spare> {
         self.list.get_mut(self.count..).and_then(<[Candidate]>::first_chunk_mut)

@@ -1,4 +1,4 @@
-//! Where a chunk is split into blocks: neighbours are merged as long as they get cheaper.
+//! Splits a chunk into blocks: neighbours are merged as long as they get cheaper.
 
 use super::codes::{Repeats, Sequence};
 use super::statistics::Statistics;

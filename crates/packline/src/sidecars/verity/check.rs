@@ -53,7 +53,7 @@ pub fn verity_check(
     })
 }
 
-/// Where the tree is, with the name of its file.
+/// Returns the location of the tree, with the name of its file.
 fn locate_tree(request: &VerityCheck, image: &Arc<dyn Input>) -> Result<(PathBuf, TreeLocation), Error> {
     let own = |path: &Path| {
         let at = request.offset.unwrap_or(0);

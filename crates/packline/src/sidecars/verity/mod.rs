@@ -26,7 +26,7 @@ use crate::error::Error;
 use appended::{Appended, without_tree};
 use sidecars::Sidecars;
 
-/// Where a tree goes.
+/// The destination of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerityPlace {
     /// To a file next to the image: the image's name with `.verity`, which replaces the ending `.raw`.

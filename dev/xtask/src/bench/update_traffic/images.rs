@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-/// What all images have in common.
+/// The settings that all images share.
 pub struct Images<'a> {
     pub binary: &'a Path,
     /// Directory for the images.

@@ -12,7 +12,7 @@ pub struct Outcome {
     /// Test programs that ran.
     programs: u64,
     failed_tests: Vec<String>,
-    /// The programs that skipped tests need, with the number of the tests.
+    /// The requirements of skipped tests, with the number of the tests.
     skipped: BTreeMap<String, u64>,
 }
 

@@ -2,8 +2,8 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
-use crate::bounded::Compressor;
 use crate::parameters::{ListWriter, items};
+use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "bzip2";

@@ -13,7 +13,6 @@
 //! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks,
 //!   .lrz files, deltas and all decoding.
 
-mod bounded;
 mod bytes;
 mod bzip2;
 mod coding;
@@ -22,10 +21,12 @@ mod gzip;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
 mod libraries;
+#[allow(unsafe_code)] // calls a C library
 mod lz4;
 mod lzma;
 #[allow(unsafe_code)] // the hot loops
 mod lzo;
+#[allow(unsafe_code)] // maps memory
 mod memory;
 mod none;
 mod parameters;
@@ -37,6 +38,7 @@ mod spec;
 mod stream;
 mod traits;
 mod xz;
+#[allow(unsafe_code)] // words of 16 bytes
 mod zle;
 #[cfg(feature = "zpaq")]
 mod zpaq;

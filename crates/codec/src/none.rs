@@ -1,6 +1,6 @@
 //! The codec that stores blocks uncompressed.
 
-use crate::bounded::Compressor;
+use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "none";

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::bounded::{Bounded, check_block_size};
 use crate::bzip2::{Bzip2Decoder, Bzip2Encoder};
 use crate::gzip::{Inflater, Trial};
 use crate::huff0::{Huff0Decoder, Huff0Encoder};
@@ -12,6 +11,7 @@ use crate::lzma::LzmaEncoder;
 use crate::lzo::{LzoDecoder, LzoEncoder};
 use crate::none::Stored;
 use crate::parameters::no_items;
+use crate::traits::{Bounded, check_block_size};
 use crate::xz::{DictSize, Format, StreamDecoder, XzEncoder};
 use crate::zle::{ZleDecoder, ZleEncoder};
 use crate::zstd::ZstdDecoder;

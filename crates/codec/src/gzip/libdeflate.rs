@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use libdeflate_sys as sys;
 
 use super::NAME;
-use crate::bounded::Compressor;
+use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 
 /// Each call starts with cleared tables.

@@ -4,7 +4,7 @@ use super::libdeflate::Deflater;
 use super::zlib::Zlib;
 use super::{GzipParams, Strategy};
 use crate::CodecError;
-use crate::bounded::{Compressor, keep_smallest};
+use crate::traits::{Compressor, keep_smallest};
 
 /// Blocks up to this size in bytes use [`SMALL_LEVEL`] when level 9 is requested.
 const SMALL: usize = 16 * 1024;

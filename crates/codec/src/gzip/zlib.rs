@@ -8,7 +8,7 @@ use libz_sys as sys;
 
 use super::{NAME, Strategy};
 use crate::CodecError;
-use crate::bounded::Compressor;
+use crate::traits::Compressor;
 
 /// zlib's `DEF_MEM_LEVEL`, which other packers use.
 const MEMORY_LEVEL: c_int = 8;

@@ -4,11 +4,11 @@ use super::decode::table::{Tables, USUAL_LOG};
 use super::decode::{self, fast};
 use super::encode::histogram::{self, Counts};
 use super::encode::lengths::Lengths;
-use super::encode::{self, Codes, flat};
-use super::kernel::Kernel;
+use super::encode::{self, Codes};
 use super::weights::{self, Weights};
 use super::{Huff0Block, Huff0Streams, MAX_BLOCK, NAME, USED_BITS};
 use crate::CodecError;
+use crate::processor::Kernel;
 
 /// Minimum size for four streams. For smaller blocks the jump table costs more than it saves, and cannot be recognised.
 const MIN_FOR_FOUR: usize = 12;
@@ -23,14 +23,14 @@ pub(super) fn compress(
         return Err(CodecError::BlockTooLarge { found: src.len(), limit: MAX_BLOCK });
     }
     let Some(first) = src.first() else { return Ok(Huff0Block::NotCompressible) };
-    if flat::has_flat_samples(src) {
+    if histogram::has_flat_samples(src) {
         return Ok(Huff0Block::NotCompressible);
     }
     let counts = histogram::count(src);
     if counts[usize::from(*first)] as usize == src.len() {
         return Ok(Huff0Block::SingleSymbol(*first));
     }
-    if flat::has_flat_counts(&counts, src.len()) {
+    if histogram::has_flat_counts(&counts, src.len()) {
         return Ok(Huff0Block::NotCompressible);
     }
     let size = encode_block(kernel, src, &counts, USED_BITS, out, streams);

@@ -41,10 +41,10 @@
 //!
 //! # Implementation
 //!
-//! Incompressible content is usually detected from samples (`encode/flat.rs`), without counting all symbols. Encoding looks up codes 32 at
-//! a time with AVX-512 (`encode/avx512.rs`), otherwise twice 5 (`encode/mod.rs`). Decoding takes one symbol or up to three per step
+//! Incompressible content is usually detected from samples (`encode/histogram.rs`), without counting all symbols. Encoding looks up codes
+//! 32 at a time with AVX-512 (`encode/avx512.rs`), otherwise twice 5 (`encode/mod.rs`). Decoding takes one symbol or up to three per step
 //! (`decode/table.rs`), whichever is faster for the code. It decodes four streams together (`decode/fast.rs`), with bounds checks every few
-//! steps; the rest is decoded with all checks (`decode/mod.rs`). The instruction set (`kernel.rs`) does not change any byte.
+//! steps; the rest is decoded with all checks (`decode/mod.rs`). The instruction set (`../processor.rs`) does not change any byte.
 
 mod bits;
 mod block;
@@ -53,15 +53,14 @@ mod distribution;
 mod encode;
 mod frame;
 mod fse;
-mod kernel;
 #[cfg(test)]
 mod tests;
 mod weights;
 
-use crate::bounded::Compressor;
+use crate::processor::Kernel;
+use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 use decode::table::Tables;
-use kernel::Kernel;
 
 pub(crate) const NAME: &str = "huff0";
 

@@ -1,9 +1,10 @@
 //! Tests of internals: all kernels, codes of 12 bits, lengths compared with optimal ones.
 
-use super::encode::lengths::{Lengths, SYMBOLS};
-use super::encode::{flat, histogram};
-use super::*;
 use proptest::prelude::*;
+
+use super::encode::histogram;
+use super::encode::lengths::{Lengths, SYMBOLS};
+use super::*;
 
 /// Bytes with geometric frequencies: each of the `symbols` is rarer than the previous symbol by `ratio` in 256.
 fn skewed(size: usize, symbols: usize, ratio: u64) -> Vec<u8> {
@@ -226,7 +227,7 @@ fn even(size: usize) -> Vec<u8> {
 fn recognises_flat_content_by_samples() {
     for size in [16 << 10, 32 << 10, 100_000, 128 << 10] {
         let flat = even(size);
-        assert!(flat::has_flat_samples(&flat), "{size}");
+        assert!(histogram::has_flat_samples(&flat), "{size}");
         assert!(
             block::encode_block(
                 Kernel::detect(),
@@ -238,13 +239,13 @@ fn recognises_flat_content_by_samples() {
             )
             .is_none()
         );
-        assert!(flat::has_flat_counts(&histogram::count(&flat), size));
+        assert!(histogram::has_flat_counts(&histogram::count(&flat), size));
         // A compressible part at any position, and a few bytes in each sector.
         for at in (0..size - size / 12).step_by(size / 40) {
             let mut src = flat.clone();
             src[at..at + size / 12].fill(0);
             assert!(
-                !flat::has_flat_samples(&src) && !flat::has_flat_counts(&histogram::count(&src), size),
+                !histogram::has_flat_samples(&src) && !histogram::has_flat_counts(&histogram::count(&src), size),
                 "{size} at {at}"
             );
         }
@@ -252,7 +253,7 @@ fn recognises_flat_content_by_samples() {
             let mut src = flat.clone();
             src.chunks_mut(512).for_each(|sector| sector.iter_mut().take(width).for_each(|byte| *byte &= 15));
             assert!(
-                !flat::has_flat_samples(&src) && !flat::has_flat_counts(&histogram::count(&src), size),
+                !histogram::has_flat_samples(&src) && !histogram::has_flat_counts(&histogram::count(&src), size),
                 "{size}: {width} in each sector"
             );
         }

@@ -3,14 +3,14 @@
 mod raw;
 mod reference;
 
-pub use raw::RawLzma;
-pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
-
 use crate::CodecError;
-use crate::bounded::{Compressor, keep_smallest};
 use crate::parameters::{ListWriter, items};
 use crate::search::lzma::{LARGEST, LzmaSearch};
+use crate::traits::{Compressor, keep_smallest};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
+
+pub use raw::RawLzma;
+pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 
 pub(crate) const NAME: &str = "lzma";
 

@@ -2,8 +2,8 @@
 
 use liblzma_sys as sys;
 
-use crate::bounded::{Bounded, Compressor, check_block_size};
 use crate::lzma::NAME;
+use crate::traits::{Bounded, Compressor, check_block_size};
 use crate::xz::{MIN_DICT, Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Encoder};
 

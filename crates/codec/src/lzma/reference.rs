@@ -2,8 +2,8 @@
 
 use liblzma_sys as sys;
 
-use crate::bounded::check_block_size;
 use crate::lzma::NAME;
+use crate::traits::check_block_size;
 use crate::xz::{CodeResult, MIN_DICT, Search, Stream, encoded, encoder_usage, options};
 use crate::{CodecError, Outcome};
 

@@ -1,8 +1,8 @@
 //! Decompresses LZO1X with all bounds checks, instruction by instruction.
 
 use super::NAME;
-use super::form::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
 use super::interior::{self, DecodePosition};
+use super::writer::{M1_FAR_FIRST, M3_MOST, M3_SHORT, M4_SHORT};
 use crate::CodecError;
 
 /// Added to the length of a run whose first byte does not hold the length.

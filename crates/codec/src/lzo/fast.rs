@@ -1,7 +1,6 @@
 //! The fast encoder: one candidate for each hash of four bytes; the first match found is used.
 
-use super::form::M4_MOST;
-use super::writer::{Match, Writer};
+use super::writer::{M4_MOST, Match, Writer};
 use crate::bytes::{four, match_length};
 
 /// Binary logarithm of the number of misses after which the search skips one more position per step.

@@ -1,7 +1,7 @@
 //! Decodes the part of a stream that is far from both ends. Only distances need a check there, and copies may write too much, because the
 //! next instruction overwrites the excess.
 
-use super::form::{M1_FAR_FIRST, M3_MOST};
+use super::writer::{M1_FAR_FIRST, M3_MOST};
 
 /// Maximum number of bytes of the stream that an instruction reads, with the literals after it.
 const READ: usize = 40;

@@ -1,10 +1,8 @@
 //! LZO: raw LZO1X blocks (Linux `Documentation/staging/lzo.rst`), by our own encoders.
 
 mod decode;
-mod effort;
 mod fast;
 mod finder;
-mod form;
 mod four;
 mod interior;
 mod parse;
@@ -14,13 +12,11 @@ mod prices;
 mod tests;
 mod writer;
 
+use crate::parameters::{Choice, ListWriter, items};
+use crate::traits::Compressor;
+use crate::{CodecError, Decoder};
 use fast::Fast;
 use parse::Optimal;
-
-use crate::bounded::Compressor;
-use crate::parameters::Choice;
-use crate::parameters::{ListWriter, items};
-use crate::{CodecError, Decoder};
 
 pub(crate) const NAME: &str = "lzo";
 

@@ -3,8 +3,7 @@
 //! A block is processed in sections. First the matches of a section are found, then the cost of continuing from each position, for each
 //! state that a decoder can be in. Then the cheapest path is followed and written.
 
-use super::effort::Effort;
-use super::finder::{Finder, Search};
+use super::finder::{Effort, Finder, Search};
 use super::position_matches::PositionMatches;
 use super::prices::{Prices, RUN, Step};
 use super::writer::{Match, Writer};

@@ -1,7 +1,7 @@
 //! The longest match at a position within each distance class of LZO.
 
-use super::form::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use super::four::U32x4;
+use super::writer::{M1_MOST, M2_MOST, M3_MOST, M4_MOST};
 use crate::search::load_position::LoadPosition;
 
 /// Longer matches are recorded with this length.

@@ -4,9 +4,8 @@
 //! literals. The number of literals matters: one to three are attached to the match before them, more form a run. All states are computed
 //! together.
 
-use super::form::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT};
 use super::position_matches::{Longest, PositionMatches};
-use super::writer::Match;
+use super::writer::{M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M2_LONGEST, M3_SHORT, M4_SHORT, Match};
 
 /// The state of a run. A lower state is the number of literals since the match.
 pub(super) const RUN: usize = 4;

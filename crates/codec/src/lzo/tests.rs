@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::form::{M1_FAR_FIRST, M1_FAR_MOST, M1_MOST, M2_MOST, M3_MOST, M4_MOST};
-use super::writer::{Match, Writer};
+use super::writer::{M1_FAR_FIRST, M1_FAR_MOST, M1_MOST, M2_MOST, M3_MOST, M4_MOST, Match, Writer};
 use super::*;
 
 /// Each algorithm, and levels from the lowest to the highest.

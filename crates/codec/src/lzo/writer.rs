@@ -1,15 +1,35 @@
-//! Writes LZO1X instructions to a buffer.
+//! Writes LZO1X instructions to a buffer, and the limits of the instructions (Linux `Documentation/staging/lzo.rst`).
 
-use super::form::{
-    END, M1_FAR_FIRST, M1_FAR_LENGTH, M1_FAR_MOST, M1_MOST, M2_LONGEST, M2_MOST, M3_MOST, M3_SHORT, M4_SHORT,
-};
+/// The end of a stream: a match of the farthest kind whose distance is its base.
+pub(super) const END: [u8; 3] = [0x11, 0, 0];
+
+/// Farthest distance of a match of two bytes after one to three literals.
+pub(super) const M1_MOST: usize = 1 << 10;
+/// After at least four literals, the same form is a match of three bytes from this distance on.
+pub(super) const M1_FAR_FIRST: usize = M2_MOST + 1;
+/// Farthest distance of such a match.
+pub(super) const M1_FAR_MOST: usize = M2_MOST + M1_MOST;
+/// Length of such a match in bytes.
+pub(super) const M1_FAR_LENGTH: usize = 3;
+/// Farthest distance of a match that takes two bytes.
+pub(super) const M2_MOST: usize = 1 << 11;
+/// Length in bytes of the longest match that takes two bytes.
+pub(super) const M2_LONGEST: usize = 8;
+/// Farthest distance of the nearer matches that take three bytes.
+pub(super) const M3_MOST: usize = 1 << 14;
+/// Longest of the nearer matches whose length needs no extra byte.
+pub(super) const M3_SHORT: usize = 33;
+/// Farthest distance of the format.
+pub(super) const M4_MOST: usize = 0xbfff;
+/// Longest of the farthest matches whose length needs no extra byte.
+pub(super) const M4_SHORT: usize = 9;
 
 /// A match: copies bytes from `distance` back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Match {
     /// Length in bytes, at least 2.
     pub length: usize,
-    /// Distance back in bytes, 1 to [`M4_MOST`](super::form::M4_MOST).
+    /// Distance back in bytes, 1 to [`M4_MOST`].
     pub distance: usize,
 }
 

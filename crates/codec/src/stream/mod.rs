@@ -11,10 +11,8 @@
 //! The output is an ordinary file of its format: every decoder accepts a sequence of members. xz and bzip2 decoders, and our decoder for
 //! zstd, also decompress it on several threads.
 
-mod bzip2;
-mod gzip;
+mod members;
 mod xz;
-mod zstd;
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -102,8 +100,8 @@ impl StreamSpec {
         match self.format {
             StreamFormat::Gzip => 1 << 20,
             StreamFormat::Xz => (2 * xz::dictionary(self.level)).max(8 << 20),
-            StreamFormat::Zstd => zstd::chunk(self.level),
-            StreamFormat::Bzip2 => bzip2::chunk(self.level),
+            StreamFormat::Zstd => members::zstd_chunk(self.level),
+            StreamFormat::Bzip2 => members::bzip2_chunk(self.level),
         }
     }
 
@@ -112,7 +110,7 @@ impl StreamSpec {
         match self.format {
             StreamFormat::Gzip => crate::gzip::Deflater::memory(self.level),
             StreamFormat::Xz => xz::memory(self.level),
-            StreamFormat::Zstd => zstd::memory(self.level, self.chunk()),
+            StreamFormat::Zstd => members::zstd_memory(self.level, self.chunk()),
             StreamFormat::Bzip2 => crate::bzip2::encoder_memory(self.level),
         }
     }
@@ -123,10 +121,10 @@ impl StreamSpec {
     /// Lack of memory.
     pub fn encoder(&self) -> Result<MemberEncoder, CodecError> {
         Ok(MemberEncoder(match self.format {
-            StreamFormat::Gzip => Inner::Gzip(gzip::Encoder::new(self.level)?),
+            StreamFormat::Gzip => Inner::Gzip(members::GzipEncoder::new(self.level)?),
             StreamFormat::Xz => Inner::Xz(xz::Encoder::new(self.level)),
-            StreamFormat::Zstd => Inner::Zstd(zstd::Encoder::new(self.level, self.chunk())?),
-            StreamFormat::Bzip2 => Inner::Bzip2(bzip2::Encoder::new(self.level)),
+            StreamFormat::Zstd => Inner::Zstd(members::ZstdEncoder::new(self.level, self.chunk())?),
+            StreamFormat::Bzip2 => Inner::Bzip2(members::Bzip2Encoder::new(self.level)),
         }))
     }
 
@@ -179,10 +177,10 @@ pub struct Member {
 pub struct MemberEncoder(Inner);
 
 enum Inner {
-    Gzip(gzip::Encoder),
+    Gzip(members::GzipEncoder),
     Xz(xz::Encoder),
-    Zstd(zstd::Encoder),
-    Bzip2(bzip2::Encoder),
+    Zstd(members::ZstdEncoder),
+    Bzip2(members::Bzip2Encoder),
 }
 
 impl MemberEncoder {

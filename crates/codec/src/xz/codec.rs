@@ -3,8 +3,8 @@
 use liblzma_sys as sys;
 
 use super::{Bcj, CodeResult, Format, NAME, Settings, Stream, XzParams, choice, container, detection};
-use crate::bounded::{Compressor, keep_smallest};
 use crate::search::lzma::{LARGEST, LzmaSearch};
+use crate::traits::{Compressor, keep_smallest};
 use crate::{CodecError, Decoder, Set};
 
 pub(crate) struct XzEncoder {

@@ -8,7 +8,7 @@ use std::ptr::{NonNull, null_mut};
 
 use liblzma_sys as sys;
 
-use crate::memory::mapping::LargePages;
+use crate::memory::LargePages;
 
 /// Minimum size for large pages in bytes. The TLB covers smaller tables, and clearing large pages is slow for short-lived blocks.
 const LARGE: usize = 4 << 20;

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{MOST_ZEROS, N, ZleDecoder, ZleEncoder};
-use crate::bounded::Compressor;
+use super::{MOST_ZEROS, N, ZleDecoder, ZleEncoder, portable, zeros};
+use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 
 /// Compresses into a buffer of twice the size.
@@ -123,5 +123,20 @@ proptest! {
             prop_assert!(content.len() <= capacity);
             prop_assert_eq!(decode(&plain(&content), capacity).unwrap(), content);
         }
+    }
+}
+
+#[test]
+fn portable_and_simd_masks_are_equal() {
+    let mut state = 1u64;
+    for _ in 0..2000 {
+        let mut expected = 0;
+        let window: [u8; N] = std::array::from_fn(|at| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(at as u64 + 1);
+            let byte = [0, 0, 1, 0x80, 0x7F, 0xFF, (state >> 40) as u8, 2][(state >> 61) as usize];
+            expected |= u64::from(byte == 0) << at;
+            byte
+        });
+        assert_eq!((zeros(&window), portable(&window)), (expected, expected), "{window:?}");
     }
 }

@@ -3,11 +3,10 @@
 use super::NAME;
 use super::coder::BitEncoder;
 use super::fault::Fault;
-use super::model::Predictor;
 use super::model::known::{HEADERS, Max, Mid, Min};
-use super::model::memory_of_level;
+use super::model::{Predictor, memory_of_level};
 use super::source::Source;
-use crate::bounded::{Bounded, Compressor};
+use crate::traits::{Bounded, Compressor};
 use crate::{CodecError, Encoder, Footprint, Outcome};
 
 /// Start of a block: the name of the format, its level, and the type of its programs.

@@ -21,8 +21,6 @@ mod model;
 mod post;
 mod reader;
 mod source;
-#[cfg(test)]
-mod tests;
 
 pub use encoder::ZpaqEncoder;
 pub use reader::ZpaqReader;

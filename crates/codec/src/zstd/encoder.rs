@@ -1,11 +1,10 @@
 //! The zstd encoder: our own or the library's, by level and block size. `level=max` uses both.
 
 use super::ZstdParams;
-use super::library::LibraryEncoder;
-use super::library_params::size_log;
+use super::context::{Context, LibraryParams, MIN_SIZE_LOG, context_size, size_log};
 use crate::CodecError;
-use crate::bounded::{Compressor, keep_smallest};
 use crate::search::zstd::{Effort, Optimal};
+use crate::traits::{Compressor, keep_smallest};
 
 /// An encoder for blocks of up to `block_size` bytes. `checksum` says whether frames end with a checksum of their content.
 pub(crate) fn encoder(
@@ -45,4 +44,49 @@ pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
         Some(own) => own + library + block_size,
         None => library,
     }
+}
+
+pub(super) struct LibraryEncoder {
+    context: Context,
+    level: i32,
+    /// Parameters for blocks of up to 2^([`MIN_SIZE_LOG`] + index) bytes.
+    classes: Vec<LibraryParams>,
+    /// The context's current parameters.
+    current: Option<LibraryParams>,
+    /// Whether frames end with a checksum of their content.
+    checksum: bool,
+}
+
+impl LibraryEncoder {
+    /// An encoder for blocks of up to `block_size` bytes.
+    pub(super) fn new(level: i32, block_size: usize, checksum: bool) -> Result<Self, CodecError> {
+        let context = Context::new(Self::memory(level, block_size))?;
+        Ok(LibraryEncoder { context, level, classes: classes(level, block_size), current: None, checksum })
+    }
+
+    /// Memory of an encoder in bytes.
+    pub(super) fn memory(level: i32, block_size: usize) -> usize {
+        classes(level, block_size).iter().map(context_size).max().unwrap_or(0)
+    }
+
+    fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
+        let class = (size_log(size) - MIN_SIZE_LOG) as usize;
+        let search = self.classes.get(class).copied();
+        if self.current != search {
+            search.map_or(Ok(()), |search| self.context.configure(self.level, &search, self.checksum))?;
+            self.current = search;
+        }
+        Ok(())
+    }
+}
+
+impl Compressor for LibraryEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.prepare(src.len())?;
+        self.context.compress(src, out)
+    }
+}
+
+fn classes(level: i32, block_size: usize) -> Vec<LibraryParams> {
+    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| LibraryParams::new(level, log)).collect()
 }

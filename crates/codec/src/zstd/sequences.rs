@@ -1,11 +1,9 @@
 //! Codes sequences by libzstd.
 
 use zstd_sys as sys;
-use zstd_sys::ZSTD_cParameter as Parameter;
-use zstd_sys::ZSTD_strategy as Strategy;
+use zstd_sys::{ZSTD_cParameter as Parameter, ZSTD_strategy as Strategy};
 
-use super::context::{Context, bound, context_size};
-use super::library_params::{LibraryParams, MIN_SIZE_LOG, size_log};
+use super::context::{Context, LibraryParams, MIN_SIZE_LOG, bound, context_size, size_log};
 use crate::CodecError;
 use crate::search::zstd::{SHORTEST, Sequence};
 

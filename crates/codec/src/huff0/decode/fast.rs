@@ -2,8 +2,8 @@
 
 use super::Lane;
 use super::table::{ENTRIES, Tables, USUAL_LOG};
-use crate::huff0::kernel::Kernel;
 use crate::huff0::weights::Weights;
+use crate::processor::Kernel;
 
 /// Builds the table of up to three symbols.
 pub(in crate::huff0) fn set_multiple(kernel: Kernel, tables: &mut Tables, weights: &Weights) {

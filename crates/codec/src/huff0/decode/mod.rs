@@ -4,7 +4,7 @@ pub(super) mod fast;
 pub(super) mod table;
 
 use super::bits::Backward;
-use super::kernel::Kernel;
+use crate::processor::Kernel;
 use table::Tables;
 
 /// Bytes of the jump table: the sizes of the first three streams, 16-bit little endian.

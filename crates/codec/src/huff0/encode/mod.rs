@@ -2,13 +2,12 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-pub(super) mod flat;
 pub(super) mod histogram;
 pub(super) mod lengths;
 mod limited;
 
 use super::bits::Forward;
-use super::kernel::Kernel;
+use crate::processor::Kernel;
 use lengths::{Lengths, SYMBOLS};
 
 /// The codes of all symbols, shifted for joining.

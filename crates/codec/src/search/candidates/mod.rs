@@ -16,11 +16,10 @@
 
 mod exact;
 mod finder;
+#[allow(unsafe_code)] // calls a C library
 mod intervals;
 mod list;
 mod search;
-#[allow(unsafe_code)] // calls a C library
-mod suffixes;
 #[cfg(test)]
 mod tests;
 

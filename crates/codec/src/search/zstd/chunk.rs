@@ -6,8 +6,8 @@ use super::first;
 use super::parts::{Part, cost, split};
 use super::path::{Chunk, Path};
 use crate::CodecError;
-use crate::bounded::Compressor;
 use crate::search::candidates::{CandidateList, Searcher};
+use crate::traits::Compressor;
 use crate::zstd::sequences::SequenceCoder;
 
 /// Bytes of a chunk: the most that a block of zstd holds (RFC 8878, section 3.1.1.2.3).

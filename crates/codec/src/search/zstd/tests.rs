@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::codes::{LENGTHS_BITS, LITERALS_BITS, length_code, literals_code};
 use super::*;
 use crate::Decoder;
-use crate::bounded::Compressor;
 use crate::search::hard_inputs::{de_bruijn, fibonacci};
 use crate::search::log::{BIT, log2};
+use crate::traits::Compressor;
 use crate::zstd::ZstdDecoder;
 
 const LEVELS: std::ops::RangeInclusive<i32> = 13..=17;

@@ -1,6 +1,6 @@
 //! Level 3: as level 2, with longer contexts, words, columns of tables, and two more stages at the end.
 
-use super::chain::Chain;
+use super::Chain;
 use crate::zpaq::fault::Fault;
 use crate::zpaq::machine::hash;
 use crate::zpaq::model::Predictor;

@@ -1,11 +1,4 @@
-//! Memory for blocks: many buffers of one size, cut from large anonymous mappings.
-//!
-//! Each page fault costs a trap into the kernel. The page faults of a block together are a good part of its decoding time. The pages of a
-//! buffer are therefore populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a
-//! few of the free buffers return their memory to the system.
-//!
-//! The buffers do not ask for large pages: on many virtual machines the host must supply large pages again each time, which takes longer
-//! than everything else.
+//! Memory from the system: buffers for blocks, large mappings, and freed memory that goes back.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -13,15 +6,113 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
-use rustix::mm::{Advice, madvise};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use rustix::param::page_size;
 
-use crate::memory::mapping::Mapping;
+/// Returns freed memory that the allocator caches to the system (glibc only). glibc keeps up to hundreds of megabytes of freed small
+/// allocations for reuse as small allocations. Call this function after freeing many of them and before large allocations under a memory
+/// limit. It affects only the resident size of the process.
+pub fn release_freed_memory() {
+    trim();
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn trim() {
+    unsafe extern "C" {
+        /// malloc_trim(3): frees complete pages of all arenas; returns 1 if it freed any.
+        fn malloc_trim(pad: usize) -> std::os::raw::c_int;
+    }
+    // SAFETY: any number is a valid argument, and glibc locks its arenas itself.
+    let _ = unsafe { malloc_trim(0) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn trim() {}
+
+/// Bytes of a large page of x86-64, and of aarch64 with pages of 4 KiB. Where large pages are larger, some memory is in no large page,
+/// which is harmless.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// An anonymous mapping: zeroed, and returned to the system when dropped.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: a mapping belongs to the process, not to a thread.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes. They use no memory before they are written to.
+    ///
+    /// # Errors
+    /// The system cannot map them.
+    pub(crate) fn new(length: usize) -> io::Result<Mapping> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let kind = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: a new mapping without a requested address overlaps nothing.
+        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, kind) }?;
+        Ok(Mapping { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, length })
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this value owns the mapping, and users of its addresses keep this value alive.
+        let _: Result<(), Errno> = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Memory in large pages, where the system supports them. It is for random access to tables of many megabytes, where address translation of
+/// small pages dominates.
+///
+/// A write to one byte makes its complete large page resident. No large page extends beyond the end.
+#[derive(Debug)]
+pub(crate) struct LargePages {
+    place: NonNull<u8>,
+    _mapping: Mapping,
+}
+
+// SAFETY: the memory is part of the mapping, which belongs to the process, not to a thread.
+unsafe impl Send for LargePages {}
+
+impl LargePages {
+    /// Maps `length` bytes, aligned to a large page.
+    ///
+    /// # Errors
+    /// The system cannot map them.
+    pub(crate) fn new(length: usize) -> io::Result<LargePages> {
+        let total = length.checked_add(LARGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mapping = Mapping::new(total)?;
+        let before = mapping.start().as_ptr().align_offset(LARGE_PAGE).min(LARGE_PAGE);
+        // SAFETY: the mapping is longer than requested by at least `before`.
+        let place = unsafe { mapping.start().add(before) };
+        // SAFETY: the bytes are part of the mapping; their content does not change. Without large pages the advice has no effect.
+        let _: Result<(), Errno> = unsafe { madvise(place.as_ptr().cast(), length, Advice::LinuxHugepage) };
+        Ok(LargePages { place, _mapping: mapping })
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.place
+    }
+}
 
 /// Bytes of a mapping; a larger buffer has a mapping of its own.
 const MAPPING_SIZE: usize = 2 << 20;
 
-/// A pool of buffers of one size, for all threads. Memory is allocated on demand.
+/// A pool of buffers of one size for blocks, for all threads. Memory is allocated on demand, in large mappings.
+///
+/// Each page fault costs a trap into the kernel. The page faults of a block together are a good part of its decoding time. The pages of a
+/// buffer are therefore populated in one call, and buffers are reused: the last one returned first, while it is still in a cache. All but a
+/// few of the free buffers return their memory to the system.
+///
+/// The buffers do not ask for large pages: on many virtual machines the host must supply large pages again each time, which takes longer
+/// than everything else.
 #[derive(Debug)]
 pub struct Slabs {
     size: usize,
@@ -144,6 +235,25 @@ impl Drop for SlabBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Resident memory of this process in bytes.
+    fn resident() -> usize {
+        let sizes = std::fs::read_to_string("/proc/self/statm").unwrap();
+        sizes.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    }
+
+    #[test]
+    fn returns_freed_pages_to_the_system() {
+        const BYTES: usize = 256 << 20;
+        let pages: Vec<Vec<u8>> = (0..BYTES / 8192).map(|_| vec![1; 8192]).collect();
+        // The last page keeps the end of the heap in place.
+        let last = pages.last().cloned();
+        let full = resident();
+        drop(pages);
+        release_freed_memory();
+        assert!(full > BYTES && resident() < full - BYTES / 2, "{full} {}", resident());
+        drop(last);
+    }
 
     #[test]
     fn buffers_do_not_overlap_and_are_reused() {

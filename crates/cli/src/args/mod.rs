@@ -25,14 +25,11 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub mod cache;
-pub mod help_options;
 pub mod image;
 #[cfg_attr(not(feature = "encryption"), path = "no_keys.rs")]
 pub mod keys;
-pub mod machine;
 pub mod parser;
 pub mod patterns;
-pub mod reporting;
 pub mod run_options;
 pub mod single_dash;
 pub mod text_list;

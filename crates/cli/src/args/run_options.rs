@@ -1,4 +1,4 @@
-//! Scheduling options, counters and traces.
+//! Options for workers, memory, scheduling, progress and summary; counters and traces.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,7 @@ use packline_engine::{Config, Policy, QueueDomain, RunStats, Scheduling, StatsSi
 use packline_runtime::{must_differ, write_file};
 use serde_json::{Value, json};
 
-use super::value::one_of;
+use super::value::{number, one_of, size};
 use super::{Invocation, wrong};
 use crate::host::Host;
 use crate::ui::counters;
@@ -192,5 +192,71 @@ impl RunOptions {
             }
         }
         about
+    }
+}
+
+/// `--jobs` and `--mem`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources")]
+pub struct Machine {
+    /// Run N worker threads; 0 does everything on the main thread. The result does not depend on N [default: number of CPUs]
+    #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
+    jobs: Option<usize>,
+    #[command(flatten)]
+    memory: Memory,
+}
+
+/// `--mem`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Resources")]
+pub struct Memory {
+    /// Limit memory. With less memory, fewer threads run and temporary files may be used; the result is the same [default: what the cgroup
+    /// allows]
+    #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
+    mem: Option<u64>,
+}
+
+impl Machine {
+    pub fn resources(&self, host: &Host) -> Resources {
+        let mut resources = self.memory.resources(host);
+        resources.workers = self.jobs.unwrap_or(host.processors);
+        resources
+    }
+
+    /// Returns the resources for .lrz files: by default a third of the memory, as in lrzip.
+    pub fn lrz_resources(&self, host: &Host) -> Resources {
+        self.resources(host).memory_limit(self.memory.mem.or_else(|| host.third_of_memory()))
+    }
+}
+
+impl Memory {
+    /// Returns resources with one worker per CPU.
+    pub fn resources(&self, host: &Host) -> Resources {
+        host.resources().memory_limit(self.mem.or(host.memory_limit))
+    }
+}
+
+/// `--quiet`, `--no-progress`, `--json` and `--stats`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct Reporting {
+    /// Suppress progress and summary
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Suppress the progress bar
+    #[arg(long)]
+    no_progress: bool,
+    /// Print the summary as JSON to standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Add table sizes and worker counters to the summary
+    #[arg(long)]
+    pub stats: bool,
+}
+
+impl Reporting {
+    /// Returns whether a progress bar is drawn on a terminal. Programs, which read JSON, get none.
+    pub fn bar(&self) -> bool {
+        !self.no_progress && !self.quiet && !self.json
     }
 }

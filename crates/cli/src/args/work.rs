@@ -5,9 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Invocation;
-use super::machine::Machine;
-use super::reporting::Reporting;
-use super::run_options::{RunOptions, SchedulingOptions};
+use super::run_options::{Machine, Reporting, RunOptions, SchedulingOptions};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 

@@ -9,8 +9,7 @@ use packline_squashfs::Superblock;
 use serde_json::{Map, Value, json};
 
 use crate::args::image::place;
-use crate::args::machine::Machine;
-use crate::args::run_options::{RunOptions, SchedulingOptions, Stats};
+use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::counters;

@@ -13,8 +13,6 @@ pub mod mount;
 pub mod pack;
 pub mod recovery;
 pub mod streams;
-#[cfg(feature = "mount")]
-pub mod umount;
 pub mod unpack;
 pub mod verify;
 pub mod verity;

@@ -4,13 +4,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::{Observer, Output};
+use packline::{Input, Observer, Output};
+use packline_runtime::FileStamp;
 
-use crate::ui::command_input::CommandInput;
+use crate::host::streams::STDIN;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use crate::ui::io::Io;
+use crate::ui::io::{Io, take_stdin};
 use crate::ui::observer::{ReadSource, remove_source, with_observer_and_sync};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,5 +176,45 @@ impl Style {
             return Err(Failure::usage(format!("standard output is a terminal (expected {expected})")));
         }
         Ok(io.stdout_target())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandInput {
+    Stdin,
+    File(PathBuf),
+}
+
+impl CommandInput {
+    /// Returns the name for messages.
+    pub fn display_path(&self) -> &Path {
+        match self {
+            CommandInput::Stdin => Path::new(STDIN),
+            CommandInput::File(path) => path,
+        }
+    }
+
+    /// Returns the state of the file; `None` for standard input and for a file that does not exist.
+    pub fn stamp(&self) -> Option<FileStamp> {
+        match self {
+            CommandInput::Stdin => None,
+            CommandInput::File(path) => FileStamp::of_path(path).ok(),
+        }
+    }
+
+    /// Returns the input for the library. Takes standard input.
+    ///
+    /// # Errors
+    /// Standard input is a terminal, or standard output is the file itself.
+    pub fn source(&self, output: Option<&Path>, io: &mut Io) -> Result<Input, Failure> {
+        match self {
+            CommandInput::File(path) => {
+                if output.is_none() {
+                    io.refuse_input(path)?;
+                }
+                Ok(Input::File(path.clone()))
+            }
+            CommandInput::Stdin => Ok(Input::Stream(STDIN.to_string(), take_stdin(output, io)?)),
+        }
     }
 }

@@ -12,8 +12,7 @@ use std::path::Path;
 use clap::error::ErrorKind;
 use packline_codec::{LIBRARIES, Spec};
 
-use crate::args::help_options;
-use crate::args::parser::{bare_parser_of, full_name, help_parser_of, without_digits};
+use crate::args::parser::{self, bare_parser_of, full_name, help_parser_of, without_digits};
 use crate::args::single_dash::with_two_hyphens;
 use crate::args::{Compat, Entry, Invocation};
 use crate::compat::squashfs_tools::partial_help;
@@ -139,7 +138,7 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
     let typed = with_name(command.name, &arguments);
     // The complete parser gives the help, and errors that quote it.
     let columns = match command.compat {
-        Compat::SquashfsTools => help_options::columns(&typed, &io.host),
+        Compat::SquashfsTools => parser::help_columns(&typed, &io.host),
         _ => io.host.columns,
     };
     let for_help = |_| help_parser_of(command, columns).try_get_matches_from(&typed);

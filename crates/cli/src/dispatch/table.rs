@@ -8,14 +8,9 @@ use super::{completions, links, man};
 use crate::args::Entry;
 use crate::args::parser::{log_option, parser_of, with_help_and_version};
 use crate::args::value::{TextOrHelp, text_or_help};
-use crate::commands::bench;
-use crate::commands::compress;
-use crate::commands::delta;
-use crate::commands::recovery;
-use crate::commands::verity;
-use crate::commands::{cache, cat, diff, info, list, pack, unpack, verify};
 #[cfg(feature = "mount")]
-use crate::commands::{mount, umount};
+use crate::commands::mount;
+use crate::commands::{bench, cache, cat, compress, delta, diff, info, list, pack, recovery, unpack, verify, verity};
 use crate::compat::lrzip;
 use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
@@ -64,7 +59,7 @@ pub static COMMANDS: &[Entry] = &[
     #[cfg(feature = "mount")]
     Entry::of::<mount::Mount>(),
     #[cfg(feature = "mount")]
-    Entry::of::<umount::Umount>(),
+    Entry::of::<mount::Umount>(),
     Entry::of::<bench::Bench>(),
     Entry::of::<cache::Cache>(),
     Entry::of::<links::Links>(),

@@ -4,7 +4,6 @@
 pub mod clock;
 pub mod closed_streams;
 pub mod commands;
-pub mod definitions;
 #[cfg(feature = "mount")]
 pub mod descriptors;
 pub mod environment;

@@ -12,7 +12,6 @@ mod packaging;
 mod patterns;
 mod pln;
 mod scheduling;
-mod squashfuse;
 mod table;
 mod tar2sqfs;
 mod unpack;

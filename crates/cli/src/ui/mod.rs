@@ -1,6 +1,5 @@
 //! Output for the user: text and JSON on the standard streams, progress, summaries, failures.
 
-pub mod command_input;
 pub mod counters;
 pub mod elapsed;
 pub mod escape;

@@ -9,8 +9,7 @@ use packline_pln::{Unpacked, WriteOptions, Written};
 
 use super::report;
 use super::settings::Settings;
-use crate::commands::streams::{self, Mode, StreamFile};
-use crate::ui::command_input::CommandInput;
+use crate::commands::streams::{self, CommandInput, Mode, StreamFile};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

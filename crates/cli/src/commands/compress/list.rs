@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::settings::Settings;
 use crate::args::wrong;
 use crate::commands::info;
-use crate::ui::command_input::CommandInput;
+use crate::commands::streams::CommandInput;
 use crate::ui::escape::{Escape, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

@@ -12,15 +12,14 @@ use clap::ArgAction;
 use packline_codec::Coding;
 use packline_recovery::Redundancy;
 
+use super::streams::CommandInput;
 use crate::args::cache::CacheOptions;
 use crate::args::keys::{OpeningKeys, RecipientOptions};
-use crate::args::machine::Memory;
-use crate::args::run_options::SchedulingOptions;
+use crate::args::run_options::{Memory, SchedulingOptions};
 use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
 use crate::commands::streams::Mode;
 use crate::host::files_below::files_below;
-use crate::ui::command_input::CommandInput;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::size::count;

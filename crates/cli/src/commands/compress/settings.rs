@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use packline::Error;
 use packline::requests::FileKind;
-use packline::{Identities, Recipients, Resources};
+use packline::{Error, Identities, Recipients, Resources};
 use packline_cache::BlockCache;
 use packline_codec::{CodecError, Coding};
 use packline_pln::{RecordSize, WriteOptions};
@@ -15,9 +14,8 @@ use super::{Compression, Shared};
 use crate::args::keys::{OPENING, RECIPIENTS};
 use crate::args::run_options::RunOptions;
 use crate::args::{Invocation, wrong};
-use crate::commands::streams::{Mode, Style};
+use crate::commands::streams::{CommandInput, Mode, Style};
 use crate::host::Host;
-use crate::ui::command_input::CommandInput;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

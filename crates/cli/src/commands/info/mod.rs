@@ -5,7 +5,6 @@ pub(crate) mod lrz;
 pub(crate) mod pln;
 mod recovery;
 mod tar;
-mod verity;
 
 use packline::requests::{Archive, ContentKind, OpenedFile};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts};
@@ -16,6 +15,7 @@ use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
+use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::password::wants_password;
 use crate::ui::report;
@@ -103,7 +103,7 @@ impl Info {
         let counts = counts.as_ref();
         let mut object = object(&info, counts);
         let mut text = text(&info, counts);
-        if let Some((tree, lines)) = file.and_then(verity::tree_of) {
+        if let Some((tree, lines)) = file.and_then(hash_tree::tree_of) {
             object["verity"] = tree;
             text.push_str(&lines);
         }

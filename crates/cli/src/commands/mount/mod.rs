@@ -1,10 +1,12 @@
-//! `packline mount` mounts an image as a directory, in the background or in the foreground.
+//! `packline mount` mounts an image as a directory, in the background or in the foreground; `packline umount` ends mounts of packline.
 
-pub mod daemon;
 pub mod words;
 
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{self, Child, Stdio};
 
 use packline::Resources;
 use packline::requests::ImagePlace;
@@ -77,7 +79,7 @@ impl Command for Mount {
         let request = self.request(&mut image, io)?;
         if !self.foreground {
             let first = ["mount", "--foreground", "--announce"].map(OsString::from);
-            return daemon::start("packline", &[&first, &invocation.words], io);
+            return start_background("packline", &[&first, &invocation.words], io);
         }
         let mounted = packline_image::mount(image.open(metadata_cache(request.resources.memory))?, &request)?;
         serve(mounted, "packline", self.announce, io)
@@ -89,7 +91,7 @@ pub fn serve(mounted: Mounted, called: &str, announce: bool, io: &mut Io) -> Res
     let unmounter = mounted.unmounter();
     io.shutdown.set(move || u8::from(unmounter.unmount().is_err()));
     if announce {
-        daemon::announce(called, io)?;
+        announce_ready(called, io)?;
     }
     Ok(mounted.wait(&mut |fault| io.eprintln(&format!("{called}: {fault}")))?)
 }
@@ -105,5 +107,76 @@ impl Mount {
             words::apply(word, &mut request, image).map_err(|what| wrong("options", what))?;
         }
         Ok(request)
+    }
+}
+
+/// The output of `--announce`.
+const READY: &str = "mounted\n";
+/// The most bytes of a background process's messages that are shown.
+const SHOWN: u64 = 64 << 10;
+
+/// Starts this program in the background, with a program name and arguments, and waits until the image can be used. If it fails, its
+/// messages are printed. The process must call [`announce_ready`] when it is ready.
+pub fn start_background(called: &str, arguments: &[&[OsString]], io: &mut Io) -> Result<(), Failure> {
+    let program = io.host.program.clone().ok_or_else(|| Failure::failed("cannot find the path of this program"))?;
+    let mut command = process::Command::new(program);
+    command.arg0(called).args(arguments.concat());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
+    let mut child = command.spawn().map_err(failed)?;
+    if is_ready(&mut child) { Ok(()) } else { Err(startup_failure(&mut child, io)) }
+}
+
+fn is_ready(child: &mut Child) -> bool {
+    let Some(stdout) = child.stdout.take() else { return false };
+    let mut line = String::new();
+    BufReader::new(stdout.take(READY.len() as u64)).read_line(&mut line).is_ok() && line == READY
+}
+
+fn startup_failure(child: &mut Child, io: &mut Io) -> Failure {
+    let mut messages = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        // Messages that cannot be read cannot be shown.
+        let _: std::io::Result<usize> = stderr.take(SHOWN).read_to_end(&mut messages);
+    }
+    let status = child.wait().ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    if messages.is_empty() {
+        return Failure::failed("the background process ended before the image was mounted");
+    }
+    io.eprint_lines(String::from_utf8_lossy(&messages).trim_end());
+    Failure::AlreadyReported(status.filter(|&status| status != 0).unwrap_or(1))
+}
+
+/// Announces that the image can be used. Then leaves the session of the terminal, and the working directory, which could not be
+/// unmounted otherwise. Leaving may fail without harm.
+pub fn announce_ready(called: &str, io: &mut Io) -> Result<(), Failure> {
+    io.print(READY)?;
+    let _: rustix::io::Result<rustix::process::Pid> = rustix::process::setsid();
+    if let Err(cause) = rustix::process::chdir("/") {
+        io.eprintln(&format!("{called}: cannot leave the working directory: {cause}"));
+    }
+    Ok(())
+}
+
+/// Unmount images that packline mounted
+#[derive(Debug, clap::Args)]
+pub struct Umount {
+    /// The mount points
+    #[arg(value_name = "DIR", required = true, value_hint = clap::ValueHint::DirPath)]
+    directories: Vec<PathBuf>,
+}
+
+impl Command for Umount {
+    const NAME: &'static str = "umount";
+
+    const EXAMPLES: &'static [&'static str] = &["packline umount /mnt"];
+
+    fn details() -> String {
+        "packline unmounts only its own mounts. An image that a process uses stays mounted, and the command fails."
+            .to_string()
+    }
+
+    fn run(self, _: &Invocation, _: &mut Io) -> Result<(), Failure> {
+        Ok(self.directories.iter().try_for_each(|directory| packline_image::unmount(directory))?)
     }
 }

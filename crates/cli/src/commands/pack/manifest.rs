@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use packline_manifests::{Mtree, PseudoFile};
 use packline_runtime::escape::Escape;
 
-use crate::host::definitions::DefinitionHost;
+use crate::host::commands::DefinitionHost;
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

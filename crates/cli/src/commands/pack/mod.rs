@@ -6,7 +6,6 @@ mod manifest;
 pub(super) mod options;
 mod order;
 mod sources;
-mod verity;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,16 +16,14 @@ use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
 use crate::args::cache::CacheOptions;
-use crate::args::machine::Machine;
-use crate::args::reporting::Reporting;
-use crate::args::run_options::SchedulingOptions;
+use crate::args::run_options::{Machine, Reporting, SchedulingOptions};
 use crate::args::value::{number, text};
+use crate::args::verity::PackVerity;
 use crate::args::{Command, Invocation, patterns, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
-use crate::ui::report;
-use crate::ui::target;
+use crate::ui::{report, target};
 use attributes::Attributes;
 use manifest::{Definitions, Manifest};
 use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected};
@@ -66,7 +63,7 @@ pub struct Pack {
     #[command(flatten)]
     base: BaseOptions,
     #[command(flatten)]
-    verity: verity::PackVerity,
+    verity: PackVerity,
     #[command(flatten)]
     output: OutputOptions,
     /// Print each entry when it is packed: to standard output, or with --json to standard error

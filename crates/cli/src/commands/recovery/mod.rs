@@ -10,8 +10,7 @@ use packline::requests::{OpenedFile, ProtectRequest, RecoveryState, RepairReques
 use packline_recovery::{Redundancy, Shape};
 use serde_json::Value;
 
-use crate::args::reporting::Reporting;
-use crate::args::run_options::RunOptions;
+use crate::args::run_options::{Reporting, RunOptions};
 use crate::args::value::text;
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};

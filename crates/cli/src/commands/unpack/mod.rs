@@ -12,10 +12,8 @@ use packline_image::Duplicates;
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
 use crate::args::image::StreamArgs;
-use crate::args::machine::Machine;
 use crate::args::patterns::{self, Exclude};
-use crate::args::reporting::Reporting;
-use crate::args::run_options::{NAMES, SchedulingOptions};
+use crate::args::run_options::{Machine, NAMES, Reporting, SchedulingOptions};
 use crate::args::text_list::Ending;
 use crate::args::value::one_of;
 use crate::args::{Command, Invocation, wrong};

@@ -17,8 +17,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::image::{Offset, input, refuse_keys};
 use crate::args::keys::{OPENING, OpeningKeys};
-use crate::args::machine::Machine;
-use crate::args::run_options::{self, RunOptions, SchedulingOptions, Stats};
+use crate::args::run_options::{self, Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::{Command, Invocation, wrong};
 use crate::commands::recovery::sidecar_beside;
 use crate::ui::escape::{Escape, escaped_path, put_json};

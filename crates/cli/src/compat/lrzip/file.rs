@@ -9,9 +9,8 @@ use packline_runtime::Temporaries;
 
 use super::settings::Settings;
 use crate::commands::info::lrz as info;
-use crate::commands::streams::{self, Mode, StreamFile};
+use crate::commands::streams::{self, CommandInput, Mode, StreamFile};
 use crate::host::streams::STDIN;
-use crate::ui::command_input::CommandInput;
 use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};

@@ -9,9 +9,8 @@ pub mod tar;
 use std::path::{Path, PathBuf};
 
 use crate::args::{Command, Compat, Invocation, wrong};
-use crate::commands::streams::{Mode, Style};
+use crate::commands::streams::{CommandInput, Mode, Style};
 use crate::host::files_below::files_below;
-use crate::ui::command_input::CommandInput;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

@@ -1,4 +1,4 @@
-//! Patterns for one component of a path, in the three languages of squashfs-tools.
+//! Patterns for one component of a path, in the three languages of squashfs-tools, and for names of extended attributes.
 
 use packline_manifests::ExtGlob;
 use regex::bytes::Regex;
@@ -49,6 +49,22 @@ impl NamePattern {
             NamePattern::Wildcards(glob) => glob.matches(name),
             NamePattern::Regex(regex) => regex.is_match(name),
         }
+    }
+}
+
+/// Expressions for complete names, such as `user.comment`.
+#[derive(Debug, Clone, Default)]
+pub struct XattrFilter {
+    /// The names that are kept; all if there is no expression.
+    pub include: Option<Regex>,
+    /// The names that are dropped, even if they are included.
+    pub exclude: Option<Regex>,
+}
+
+impl XattrFilter {
+    pub fn keeps(&self, name: &[u8]) -> bool {
+        self.exclude.as_ref().is_none_or(|exclude| !exclude.is_match(name))
+            && self.include.as_ref().is_none_or(|include| include.is_match(name))
     }
 }
 

@@ -6,8 +6,7 @@ use clap::Arg;
 
 use super::{mksquashfs, posix_regex};
 use crate::args::Entry;
-use crate::args::help_options::columns;
-use crate::args::parser::parser_of;
+use crate::args::parser::{help_columns, parser_of};
 use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -26,8 +25,8 @@ pub fn requested_help(entry: &Entry, arguments: &[OsString], host: &Host) -> Res
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         return match name {
             "" => break,
-            "help-option" | "ho" => options_matching(entry, value, columns(arguments, host)).map(Some),
-            "help-section" | "hs" => sections_matching(entry, value, columns(arguments, host)).map(Some),
+            "help-option" | "ho" => options_matching(entry, value, help_columns(arguments, host)).map(Some),
+            "help-section" | "hs" => sections_matching(entry, value, help_columns(arguments, host)).map(Some),
             "mem-default" => Ok(Some(format!("{}\n", host.resources().memory.unwrap_or(0) >> 20))),
             "Xhelp" => mksquashfs::compressor_help(compressor).map(Some).map_err(Failure::usage),
             _ => {

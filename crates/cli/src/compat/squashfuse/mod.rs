@@ -6,15 +6,14 @@ mod settings;
 pub mod words;
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use packline::Error;
 use packline_image::{Mounted, metadata_cache};
 
 use crate::args::{Command, Compat, Invocation};
-use crate::commands::mount::{daemon, serve};
+use crate::commands::mount::{self, serve};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::logging;
@@ -162,7 +161,7 @@ impl Options {
         let settings = Settings::new(self, program, words, &io.host)?;
         if !self.foreground && !settings.debug {
             let first = ["--foreground", "--announce"].map(OsString::from);
-            return daemon::start(program.name, &[&first, &invocation.words], io).map(|()| None);
+            return mount::start_background(program.name, &[&first, &invocation.words], io).map(|()| None);
         }
         if settings.debug {
             logging::start_requests(io);

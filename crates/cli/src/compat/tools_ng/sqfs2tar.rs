@@ -9,7 +9,7 @@ use packline_image::{TarOutRequest, TarRoot, TarScope, TarSummary, metadata_cach
 use packline_tree::path::canonical;
 
 use crate::args::image::place;
-use crate::args::machine::Memory;
+use crate::args::run_options::Memory;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Compat, Invocation, wrong};
 use crate::host::Host;

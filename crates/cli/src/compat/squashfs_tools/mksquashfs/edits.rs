@@ -4,7 +4,7 @@ use packline::requests::EntryEdit;
 use packline_manifests::ModeChange;
 use packline_tree::{Entry, Error, Kind, Meta, Xattr};
 
-use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
+use crate::compat::squashfs_tools::name_pattern::XattrFilter;
 use crate::host::Host;
 
 /// The rule for the times of entries.

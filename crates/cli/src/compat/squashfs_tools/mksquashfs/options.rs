@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use packline::requests::DEFAULT_META;
 use packline_codec::Spec;
+use packline_manifests::ModeChange;
 use packline_squashfs::{BlockSize, Fragments, Options};
 use packline_tree::{Meta, Xattr};
 
@@ -11,14 +12,13 @@ use super::edits::{Edits, RootEdit, TimeRule, XattrEdit, own_root};
 use super::values::{self, COMPRESSORS, Owner, Time};
 use crate::args::Invocation;
 use crate::args::value::{number, one_of, text, text_or_help};
-use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
-use crate::compat::squashfs_tools::{posix_regex, summary};
+use crate::compat::squashfs_tools::name_pattern::XattrFilter;
+use crate::compat::squashfs_tools::{self, posix_regex};
 use crate::host::Host;
 use crate::host::names::Names;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::OutputStyle;
-use packline_manifests::ModeChange;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
@@ -481,7 +481,7 @@ impl Running {
     pub fn style(&self) -> OutputStyle {
         let bar = !self.no_progress && !self.percentage && !self.quiet && (!self.info || self.progress);
         let info = self.info || self.info_file.is_some();
-        let statistics = summary::statistics;
+        let statistics = squashfs_tools::statistics;
         OutputStyle::SquashfsTools { quiet: self.quiet, info, bar, percentage: self.percentage, statistics }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use packline_manifests::PseudoFile;
 
 use crate::args::Invocation;
-use crate::host::definitions::DefinitionHost;
+use crate::host::commands::DefinitionHost;
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;

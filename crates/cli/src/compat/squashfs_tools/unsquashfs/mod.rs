@@ -17,20 +17,19 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::requests::ImagePlace;
 use packline::{Resources, Selection};
 use packline_image::{OpenedImage, metadata_cache};
+use packline_manifests::ModeChange;
 
 use crate::args::image::place;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, size};
 use crate::args::{Command, Compat, Invocation};
-use crate::compat::squashfs_tools::date;
 use crate::compat::squashfs_tools::name_pattern::Language;
-use crate::compat::squashfs_tools::posix_regex;
+use crate::compat::squashfs_tools::{parse_time, posix_regex};
 use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use listing::{Form, Long};
-use packline_manifests::ModeChange;
 use resolve::Resolver;
 use selection::PathSelection;
 
@@ -174,7 +173,7 @@ struct Attributes {
     #[arg(long, value_name = "MODE", value_parser = crate::args::value::text(ModeChange::parse))]
     force_dir_mode: Option<ModeChange>,
     /// Set the time of everything: seconds since 1970, or text that date(1) reads
-    #[arg(long, visible_alias = "all", value_name = "TIME", value_parser = crate::args::value::text(date::seconds))]
+    #[arg(long, visible_alias = "all", value_name = "TIME", value_parser = crate::args::value::text(parse_time))]
     all_time: Option<u32>,
     /// Leave out extended attributes
     #[arg(long, visible_alias = "no", overrides_with_all = ["xattrs", "user_xattrs", "xattrs_exclude", "xattrs_include"])]

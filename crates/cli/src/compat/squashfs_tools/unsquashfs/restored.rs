@@ -1,16 +1,16 @@
 //! Changes attributes on the way to the destination.
 
 use packline_image::AttributeRules;
+use packline_manifests::ModeChange;
 use packline_squashfs::read::NodeType;
 use packline_tree::Meta;
 
 use super::Attributes;
+use crate::compat::squashfs_tools::name_pattern::XattrFilter;
 use crate::compat::squashfs_tools::posix_regex;
-use crate::compat::squashfs_tools::xattr_filter::XattrFilter;
 use crate::host::Host;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
-use packline_manifests::ModeChange;
 
 /// The owner, group, time and permissions of everything, and the filter of extended attributes.
 #[derive(Debug)]

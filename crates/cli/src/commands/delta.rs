@@ -1,22 +1,24 @@
-//! `packline delta` stores a file as a delta to another file, and `packline patch` rebuilds it.
+//! `packline delta` stores a file as a delta to another file, and `packline patch` rebuilds it. Both print a summary.
 
-mod report;
-
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{DeltaRequest, PatchRequest};
 use packline::{Input, Output};
 use packline_codec::Spec;
-use packline_delta::DeltaOptions;
+use packline_delta::{DeltaOptions, FileSum, Made, Patched};
+use serde_json::{Map, Value, json};
 
 use crate::args::value::{number, text_or_help};
 use crate::args::work::WorkOptions;
 use crate::args::{Command, Invocation, wrong};
 use crate::commands::pack::options::{codec_help_request, codecs};
 use crate::host::streams::STDIN;
+use crate::ui::escape::{Escape, hex, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::{Io, take_stdin};
 use crate::ui::observer::with_observer;
+use crate::ui::size::{count, show_bytes, show_ratio};
 use crate::ui::target;
 
 /// Write a delta that 'packline patch' uses to rebuild NEW from OLD
@@ -102,7 +104,7 @@ impl Command for Delta {
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();
         let made = with_observer(io, bar, |observer| packline::requests::delta(request, observer))?;
-        let (object, text) = report::written(&made, [&self.old, &self.new, &self.delta]);
+        let (object, text) = delta_report(&made, [&self.old, &self.new, &self.delta]);
         self.shared.work.report((object, text), made.head.new.size, &options, invocation, io);
         Ok(())
     }
@@ -136,7 +138,7 @@ impl Command for Patch {
         request.temporaries = io.temporaries.clone();
         let bar = self.shared.work.reporting.bar();
         let patched = with_observer(io, bar, |observer| packline::requests::patch(request, observer))?;
-        let (object, text) = report::patched(&patched, [&self.old, &self.delta, &self.new]);
+        let (object, text) = patch_report(&patched, [&self.old, &self.delta, &self.new]);
         self.shared.work.report((object, text), patched.head.new.size, &options, invocation, io);
         Ok(())
     }
@@ -150,4 +152,73 @@ impl Shared {
 
 fn parse(text: &str) -> Result<Spec, Failure> {
     packline_squashfs::parse_codec(text).map_err(|error| wrong("codec", error))
+}
+
+/// Returns an object and text about a written delta; the names are those of OLD, NEW and the delta.
+pub fn delta_report(made: &Made, [old, new, delta]: [&PathBuf; 3]) -> (Value, String) {
+    let Made { head, size, literals, blocks, codec, .. } = made;
+    let codec = codec.as_ref().map(ToString::to_string);
+    let object = object(
+        [("old", old), ("new", new), ("delta", delta)],
+        json!({
+            "old_file": file(&head.old),
+            "new_file": file(&head.new),
+            "delta_bytes": size,
+            "literal_bytes": literals,
+            "blocks": { "encoded": blocks.encoded, "kept": blocks.kept, "raw": blocks.raw },
+            "codec": codec,
+        }),
+    );
+    let mut text = format!(
+        "{}: {} => {}{}, {}",
+        new.escaped(),
+        show_bytes(head.new.size),
+        show_bytes(*size),
+        show_ratio(*size, head.new.size),
+        delta.escaped()
+    );
+    if blocks.encoded + blocks.kept + blocks.raw > 0 {
+        let with = codec.map_or(String::new(), |codec| format!(" with {codec}"));
+        text.push_str(&format!(
+            "\n{} to compress again{with}, {} copied from OLD, {} stored unchanged",
+            count(blocks.encoded, "block"),
+            blocks.kept,
+            blocks.raw
+        ));
+    }
+    (object, text)
+}
+
+/// Returns an object and text about an applied delta; the names are those of OLD, the delta and NEW.
+pub fn patch_report(patched: &Patched, [old, delta, new]: [&PathBuf; 3]) -> (Value, String) {
+    let Patched { head, encoded, kept, .. } = patched;
+    let object = object(
+        [("old", old), ("delta", delta), ("new", new)],
+        json!({
+            "old_file": file(&head.old),
+            "new_file": file(&head.new),
+            "blocks": { "encoded": encoded, "kept": kept },
+        }),
+    );
+    let mut text = format!("{}: {}, BLAKE3 {}", new.escaped(), show_bytes(head.new.size), hex(&head.new.hash));
+    if encoded + kept > 0 {
+        text.push_str(&format!("\n{} compressed, {kept} copied from OLD", count(*encoded, "block")));
+    }
+    (object, text)
+}
+
+fn file(file: &FileSum) -> Value {
+    json!({ "bytes": file.size, "plain_bytes": file.plain, "blake3": hex(&file.hash) })
+}
+
+/// Returns figures with the names of the files first.
+fn object(names: [(&str, &PathBuf); 3], figures: Value) -> Value {
+    let mut object = Map::new();
+    for (key, path) in names {
+        put_json(&mut object, key, path.as_os_str().as_bytes());
+    }
+    if let Value::Object(figures) = figures {
+        object.extend(figures);
+    }
+    object.into()
 }

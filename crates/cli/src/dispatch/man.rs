@@ -1,14 +1,58 @@
-//! Writes a manual page in roff.
+//! `packline man` prints manual pages, derived from the parser's arguments.
 
-use clap::{Arg, Command};
+use std::path::{Path, PathBuf};
+
+use clap::Arg;
 use roff::{Inline, Roff, bold, italic, roman};
 
-use super::name_of;
 use crate::args::parser::parser_of;
-use crate::args::{Compat, Entry};
-use crate::dispatch::table::{COMMANDS, parser_of_all};
+use crate::args::{Command, Compat, Entry, Invocation};
+use crate::dispatch::table::{COMMANDS, command_name, find, parser_of_all, unknown_command};
+use crate::ui::escape::Escape;
 use crate::ui::exit_status;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 use crate::ui::wrap::wrap;
+
+/// Print a manual page (roff)
+#[derive(Debug, clap::Args)]
+pub struct ManPage {
+    /// The command [default: packline]
+    #[arg(value_parser = command_name(), hide_possible_values = true)]
+    name: Option<String>,
+    /// Write all pages to this directory instead, each to a file NAME.1
+    #[arg(long, value_name = "DIR", conflicts_with = "name", value_hint = clap::ValueHint::DirPath)]
+    all: Option<PathBuf>,
+}
+
+impl Command for ManPage {
+    const NAME: &'static str = "man";
+
+    const EXAMPLES: &'static [&'static str] = &["packline man pack | man -l -"];
+
+    fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        if let Some(directory) = self.all {
+            write(&directory, None)?;
+            return COMMANDS.iter().try_for_each(|command| write(&directory, Some(command)));
+        }
+        let command = match self.name.filter(|name| name != "packline") {
+            Some(name) => Some(find(name.as_ref()).ok_or_else(|| unknown_command(name.as_ref()))?),
+            None => None,
+        };
+        io.print(&page(command))
+    }
+}
+
+fn write(directory: &Path, command: Option<&Entry>) -> Result<(), Failure> {
+    let path = directory.join(format!("{}.1", command.map_or("packline".to_string(), name_of)));
+    let failed = |cause| Failure::failed(format!("{}: cannot write: {cause}", path.escaped()));
+    std::fs::write(&path, page(command)).map_err(failed)
+}
+
+/// Returns the name of a page: `packline-NAME` for packline's own commands, and the plain name for drop-ins.
+fn name_of(command: &Entry) -> String {
+    if command.compat.is_drop_in() { command.name.to_string() } else { format!("packline-{}", command.name) }
+}
 
 /// The date of the last change of the pages.
 const DATE: &str = "2026-11-26";
@@ -23,7 +67,7 @@ const GROUPS: [&[&str]; 4] = [
 ];
 
 /// Returns the page of a command, or of the program.
-pub fn page(command: Option<&Entry>) -> String {
+fn page(command: Option<&Entry>) -> String {
     let mut parser = command.map_or_else(parser_of_all, parser_of);
     parser.build();
     let name = command.map_or("packline".to_string(), name_of);
@@ -59,12 +103,12 @@ pub fn page(command: Option<&Entry>) -> String {
     if one_hyphen { page.replace(r"\-\-", r"\-") } else { page }
 }
 
-fn about(parser: &Command) -> String {
+fn about(parser: &clap::Command) -> String {
     parser.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Writes title, name, synopsis and description.
-fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry>) {
+fn head(roff: &mut Roff, mut parser: clap::Command, name: &str, command: Option<&Entry>) {
     let about = about(&parser);
     let usage = parser.render_usage().to_string();
     let source = concat!("packline ", env!("CARGO_PKG_VERSION"));
@@ -80,7 +124,7 @@ fn head(roff: &mut Roff, mut parser: Command, name: &str, command: Option<&Entry
 }
 
 /// Writes the options under their headings; options without a heading come first.
-fn options(roff: &mut Roff, parser: &Command) {
+fn options(roff: &mut Roff, parser: &clap::Command) {
     roff.control("SH", ["OPTIONS"]);
     let mut headings = vec![None];
     for argument in parser.get_arguments() {
@@ -132,7 +176,7 @@ fn list<'t>(roff: &mut Roff, section: &str, rows: impl Iterator<Item = (&'t str,
 }
 
 /// Returns the variables that a command reads; for the program, all variables.
-fn environment(command: Option<&Entry>, parser: &Command) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn environment(command: Option<&Entry>, parser: &clap::Command) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is = |names: &[&str]| command.is_none_or(|command| names.contains(&command.name));
     let has = |option| parser.get_arguments().any(|argument| argument.get_long() == Some(option));
     let lrzip = is(&["lrzip", "lrunzip", "lrzcat", "lrztar", "lrzuntar"]);

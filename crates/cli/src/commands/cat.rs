@@ -1,23 +1,22 @@
 //! `packline cat` prints files of an image or a tar, or the content of a .lrz or .pln file.
 
-mod pln;
-
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use packline::requests::{Archive, LrzUnpackRequest, OpenedFile, lrz_unpack, tar_cat};
+use packline::requests::{Archive, LrzUnpackRequest, OpenedFile, PlnUnpackRequest, lrz_unpack, tar_cat};
+use packline::{Input, Resources};
 use packline_pln::Span;
 
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
-use crate::args::machine::Machine;
-use crate::args::run_options::{SchedulingOptions, Stats};
+use crate::args::run_options::{Machine, SchedulingOptions, Stats};
 use crate::args::value::text;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDOUT;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
+use crate::ui::size::parse_size;
 
 /// Print the contents of files in an image or a tar, or the content of a .lrz or .pln file
 #[derive(Debug, clap::Args)]
@@ -28,7 +27,7 @@ pub struct Cat {
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
     /// Print this range of a .pln file: from byte START, counted from 0, up to but not including END. Both may be left out
-    #[arg(long, value_name = "START..END", value_parser = text(pln::span))]
+    #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
     #[command(flatten)]
     keys: OpeningKeys,
@@ -85,7 +84,7 @@ impl Command for Cat {
         }
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         match archive {
-            Archive::Pln(input) => pln::run(&self, input, resources, io)?,
+            Archive::Pln(input) => print_pln(&self, input, resources, io)?,
             Archive::SquashFs(image) => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
             Archive::Lrz(opened) if paths.is_empty() => {
                 let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
@@ -100,4 +99,32 @@ impl Command for Cat {
         options.print_counters(io);
         options.write_trace(invocation, io)
     }
+}
+
+pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
+    if cat.place.offset.is_given() {
+        return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));
+    }
+    if !cat.paths.is_empty() {
+        return Err(wrong("range", "cannot be used with PATH"));
+    }
+    let mut request = PlnUnpackRequest::new(input, io.stdout_target());
+    request.identities = cat.keys.identities(io)?;
+    request.span = cat.range.unwrap_or(Span::ALL);
+    request.resources = resources;
+    with_observer(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
+    Ok(())
+}
+
+/// Parses `START..END`.
+pub fn span(text: &str) -> Result<Span, String> {
+    let wrong = || format!("'{text}' is not a range (expected START..END, such as 0..4K, 1M.. or ..512)");
+    let (start, end) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |part: &str| parse_size(OsStr::new(part)).map_err(|_| wrong());
+    let start = if start.is_empty() { 0 } else { number(start)? };
+    if end.is_empty() {
+        return Ok(Span { start, length: None });
+    }
+    let length = number(end)?.checked_sub(start).ok_or_else(wrong)?;
+    Ok(Span { start, length: Some(length) })
 }

@@ -15,7 +15,6 @@
 mod apply;
 mod error;
 mod format;
-mod hash;
 mod make;
 mod passes;
 mod plain;

@@ -1,9 +1,9 @@
-//! Progress: each pass over a file is counted separately.
+//! Progress: each pass over a file is counted separately. The pass that hashes a file is here too.
 
+use crate::{Error, Side};
+use packline_engine::CancelToken;
 use packline_runtime::memory::{Demand, MapPlan};
-use packline_runtime::{Observer, Pass, Progress, Resources};
-
-use crate::Error;
+use packline_runtime::{Input, Observer, Pass, Progress, Resources, hex, unless_cancelled};
 
 /// Reports the current pass.
 pub(crate) struct Passes<'o> {
@@ -43,4 +43,37 @@ impl<'o> Passes<'o> {
         let pass = Some(Pass { name: self.name, part: 1, done, total: Some(self.total) });
         self.observer.advance(&Progress { pass, ..Progress::of_source(done, Some(self.total)) });
     }
+}
+
+/// Bytes read at a time.
+const STEP: u64 = 1 << 20;
+
+/// Hashes a file in a separate pass.
+///
+/// # Errors
+/// [`Error::Input`], [`Error::Work`].
+pub(crate) fn hash_of_file(
+    side: Side,
+    input: &dyn Input,
+    cancel: &CancelToken,
+    passes: &mut Passes<'_>,
+) -> Result<[u8; 32], Error> {
+    passes.begin("hashing", input.size());
+    let mut hasher = blake3::Hasher::new();
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    while at < input.size() {
+        unless_cancelled(cancel)?;
+        bytes.resize((input.size() - at).min(STEP) as usize, 0);
+        input.read_at(at, &mut bytes).map_err(Error::input(side))?;
+        hasher.update(&bytes);
+        at += bytes.len() as u64;
+        passes.show(at);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// Returns the first bytes of a hash as text.
+pub(crate) fn shown_hash(hash: &[u8; 32]) -> String {
+    hex(&hash[..8])
 }

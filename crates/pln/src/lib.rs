@@ -6,7 +6,6 @@
 //! equals the output of b3sum for the content, and any part of the content can be verified against it.
 
 mod error;
-mod fill;
 mod format;
 mod memory;
 mod read;

@@ -1,13 +1,12 @@
 //! Buffers for records. The stored bytes or the content are page-aligned, and the head is directly before them, so that one call reads or
 //! writes both.
 
-use std::sync::Arc;
-
-use packline_codec::{SlabBuffer, Slabs};
-use packline_runtime::TaskError;
-
 use crate::format::PIECE_HEAD_BYTES;
 use crate::{Error, RecordSize};
+use packline_codec::{SlabBuffer, Slabs};
+use packline_runtime::TaskError;
+use std::io;
+use std::sync::Arc;
 
 /// Bytes before the content: a page, which ends with the head.
 const FRONT: usize = 4096;
@@ -63,4 +62,21 @@ impl RecordBuffer {
         let end = self.0.len().min(FRONT + length);
         self.0.get_mut(FRONT - PIECE_HEAD_BYTES..end).unwrap_or_default()
     }
+}
+
+/// Reads until the buffer is full or the stream ends. Returns the number of bytes read.
+///
+/// # Errors
+/// Returns the error of the stream.
+pub(crate) fn fill(stream: &mut dyn io::Read, into: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        match stream.read(&mut into[filled..]) {
+            Ok(0) => break,
+            Ok(bytes) => filled += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }

@@ -5,7 +5,6 @@
 //! `docs/format/recovery.md` specifies every byte. The code does not depend on the format of the protected file.
 
 mod code;
-mod columns;
 mod error;
 mod format;
 mod hashing;

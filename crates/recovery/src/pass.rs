@@ -1,11 +1,10 @@
-//! A pass over a file or over columns of its shards: its memory, and its parallel map.
+//! A pass over a file or over columns of its shards: its memory, its parallel map, and the columns that it puts out.
 
+use crate::format::shape::UNIT;
+use crate::{Error, Shape};
 use packline_engine::{Permit, Task};
 use packline_runtime::memory::{Demand, MapPlan};
-use packline_runtime::{Observer, Resources, of_fault};
-
-use crate::Error;
-use crate::format::shape::UNIT;
+use packline_runtime::{Observer, Resources, Sink, TaskError, of_fault};
 
 /// Bytes of a column that justify a separate read. Columns are not made narrower than this to allow more workers.
 const NARROW: u64 = 4 << 10;
@@ -76,6 +75,40 @@ pub(crate) fn for_each<I, T: Task<In = (I, Permit), Error = Error>>(
         map.submit((input, permit), &mut consumer).map_err(of_fault)?;
     }
     map.drain(&mut consumer).map_err(of_fault)
+}
+
+/// Columns of several shards, one after another.
+pub(crate) struct Columns {
+    /// Byte of a shard at which the columns begin.
+    pub(crate) start: u64,
+    /// Bytes of one column.
+    pub(crate) width: u64,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) _permit: Permit,
+}
+
+impl Columns {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks(self.width as usize)
+    }
+}
+
+/// Returns the start and width of each column of a recovery shard.
+pub(crate) fn ranges(shape: &Shape, width: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let end = shape.parity_bytes();
+    (0..end).step_by(width as usize).map(move |start| (start, width.min(end - start)))
+}
+
+/// Writes bytes at an offset of the sink.
+///
+/// # Errors
+/// Returns [`Error::Output`] if the write fails.
+pub(crate) fn put(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+    match sink.write_at(offset, bytes) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::internal("recovery data needs an output that is written at any offset".into())),
+        Err(cause) => Err(Error::Output(cause)),
+    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,12 @@ use packline_engine::{Permit, Task};
 use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 
 use crate::code::{Encoder, TABLES};
-use crate::columns::{Columns, put, ranges};
 use crate::format::footer::Footer;
 use crate::format::packet::{HEAD_BYTES, Head, Kind, Params};
 use crate::format::shape::UNIT;
 use crate::format::table;
-use crate::hashing::shards::{FileHashes, hash_file};
-use crate::pass::{demand, for_each, plan};
+use crate::hashing::{FileHashes, hash_file};
+use crate::pass::{Columns, demand, for_each, plan, put, ranges};
 use crate::{Error, Redundancy, Shape};
 
 /// Upper bound for the width of columns, in bytes. A disk reads this many bytes almost as fast as one sector.

@@ -6,7 +6,7 @@
 //! - Sources are a directory (`directory/`) and a list of entries with local files (`list.rs`). The crate `archives` has tars and
 //!   layers, and the crate `manifests` has text files.
 //! - Destinations (`destination/`) are written through directory handles that never follow a symbolic link.
-//! - Symbolic links in a directory are followed on request (`directory/scan/follow.rs`), but never to a directory that contains
+//! - Symbolic links in a directory are followed on request (`directory/scan/frame.rs`), but never to a directory that contains
 //!   the link, and only up to a limit.
 //! - Rules decide which entries are packed or unpacked: `patterns.rs`, `names.rs`, `filter.rs`.
 //! - `text.rs` reads users' text files line by line, for the crates that interpret them.

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources};
 
-use crate::digest::{DIGEST, Digest, Salted};
-use crate::hashing::hash_input;
+use crate::hashing::{DIGEST, Digest, Salted, hash_input};
 use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout, blocks_before_tree};
 use crate::superblock::SIZE;
 use crate::{Error, Superblock, refuse_incomplete};

@@ -1,14 +1,12 @@
-//! Hashes blocks of data on the workers, a batch of many blocks at a time.
-
-use std::sync::Arc;
-
-use packline_engine::{Permit, Task};
-use packline_runtime::memory::Demand;
-use packline_runtime::{Input, Observer, Progress, Resources};
+//! Hashes blocks of data, each with the salt before it, on the workers, a batch of many blocks at a time.
 
 use crate::Error;
-use crate::digest::{DIGEST, Digest, Salted};
 use crate::layout::{BLOCK, BLOCK_BYTES};
+use packline_engine::{Permit, Task};
+use packline_runtime::memory::Demand;
+use packline_runtime::{Input, Observer, Progress, Resources, from_hex};
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
 
 /// Bytes of a batch: small enough for a core's cache, large enough that the overhead of a job does not matter.
 pub(crate) const BATCH: usize = 256 << 10;
@@ -124,4 +122,33 @@ pub(crate) fn hash_input(
         offset += length as u64;
     }
     Ok(map.drain(&mut consumer)?)
+}
+
+/// Bytes of a hash.
+pub(crate) const DIGEST: usize = 32;
+
+/// A hash of a block.
+pub type Digest = [u8; DIGEST];
+
+/// A SHA-256 state after the salt.
+#[derive(Debug, Clone)]
+pub(crate) struct Salted(Sha256);
+
+impl Salted {
+    pub(crate) fn new(salt: &[u8]) -> Salted {
+        Salted(Sha256::new().chain_update(salt))
+    }
+
+    pub(crate) fn digest(&self, block: &[u8]) -> Digest {
+        self.0.clone().chain_update(block).finalize().into()
+    }
+}
+
+/// Parses a root hash in hexadecimal. White space around it is allowed, as in a file.
+///
+/// # Errors
+/// A message that describes the expected form.
+pub fn parse_root_hash(text: &str) -> Result<Digest, String> {
+    let bytes = from_hex(text.trim().as_bytes()).and_then(|bytes| Digest::try_from(bytes).ok());
+    bytes.ok_or_else(|| "invalid root hash (expected 64 hexadecimal digits)".to_string())
 }

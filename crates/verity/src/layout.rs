@@ -1,8 +1,7 @@
 //! The locations of a tree's blocks.
 
-use crate::Error;
-use crate::digest::DIGEST;
-use crate::superblock;
+use crate::hashing::DIGEST;
+use crate::{Error, superblock};
 
 /// Bytes of a block of data or of hashes.
 pub const BLOCK: usize = 4096;

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources, Sink as _, WriteBehind};
 
-use crate::digest::{DIGEST, Digest, Salted};
-use crate::hashing::hash_input;
+use crate::hashing::{DIGEST, Digest, Salted, hash_input};
 use crate::layout::{BLOCK, whole_blocks};
 use crate::{Error, Salt};
 

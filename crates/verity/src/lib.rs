@@ -7,7 +7,6 @@
 #![warn(missing_docs)]
 
 mod check;
-mod digest;
 mod error;
 mod hashing;
 mod incomplete;
@@ -20,9 +19,8 @@ mod superblock;
 mod tree;
 
 pub use check::{CheckResult, Finding, TreeLocation, check, find_appended, root_hash};
-pub use digest::{Digest, parse_root_hash};
 pub use error::Error;
-pub use hashing::{hashing_demand, pass_demand};
+pub use hashing::{Digest, hashing_demand, parse_root_hash, pass_demand};
 pub use incomplete::{find_incomplete, incomplete_mark, refuse_incomplete};
 pub use layout::{BLOCK, tree_size};
 pub use leaves::{Leaves, hash_leaves};

@@ -9,8 +9,7 @@ use std::io;
 use packline_engine::{Class, Config, OrderedMap};
 use packline_runtime::{Sink, TaskError, WorkFault, zeros};
 
-use crate::digest::Salted;
-use crate::hashing::{BATCH, Batch, BatchHashes, Content, HashTask, pass_window};
+use crate::hashing::{BATCH, Batch, BatchHashes, Content, HashTask, Salted, pass_window};
 use crate::layout::{BLOCK, BLOCK_BYTES};
 use crate::{Error, Leaves, Salt};
 

@@ -2,7 +2,7 @@
 
 use packline_runtime::Sink;
 
-use crate::digest::{DIGEST, Digest, Salted};
+use crate::hashing::{DIGEST, Digest, Salted};
 use crate::layout::{BLOCK, BLOCK_BYTES, FANOUT, Layout};
 use crate::{Error, Leaves, Superblock, Uuid};
 

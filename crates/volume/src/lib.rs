@@ -11,7 +11,6 @@
 //! later files read. The file is bounded by 64 times the size of the image (or 64 MiB). If the file cannot be created, written or read, the unit
 //! is decoded again.
 
-mod entries;
 mod error;
 mod node;
 mod random;
@@ -21,9 +20,10 @@ mod unit;
 mod volume;
 mod walk;
 
-pub use entries::{DirEntry, Entries, EntryFields, Listing};
 pub use error::ReadError;
-pub use node::{Directory, FileData, Inode, Node, NodeId, NodeType, OpaquePosition};
+pub use node::{
+    DirEntry, Directory, Entries, EntryFields, FileData, Inode, Listing, Node, NodeId, NodeType, OpaquePosition,
+};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{BlockListener, Chunk, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
 pub use scratch::{Scratch, SpilledBlock};

@@ -17,7 +17,6 @@ pub mod hostile_pln;
 pub mod http_cache;
 pub mod model;
 pub mod mount;
-mod packages;
 pub mod peer;
 pub mod plant;
 mod random;

@@ -1,13 +1,11 @@
-//! The documents of an image, as JSON.
+//! The documents of an image, as JSON, and the platforms in them: `OS/ARCHITECTURE[/VARIANT]`, in Go's terms.
 
-use std::collections::BTreeMap;
-
+use super::wrong;
 use packline_tree::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use super::platform::Platform;
-use super::wrong;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Maximum length of a document in bytes, as in registries.
 pub(super) const DOCUMENT_MOST: u64 = 4 << 20;
@@ -114,4 +112,81 @@ impl PlatformOf {
 pub(super) fn parse<T: DeserializeOwned>(name: &str, path: &str, bytes: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(bytes)
         .map_err(|error| wrong(name, format!("{path}: {error}"), "a document of an image in JSON"))
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    os: String,
+    architecture: String,
+    variant: Option<String>,
+}
+
+impl Platform {
+    /// Parses a platform. Linux's names of architectures are accepted too.
+    pub fn parse(text: &str) -> Option<Platform> {
+        let mut parts = text.split('/');
+        let os = parts.next()?;
+        let architecture = parts.next()?;
+        let variant = parts.next();
+        let empty = os.is_empty() || architecture.is_empty() || variant == Some("");
+        if empty || parts.next().is_some() {
+            return None;
+        }
+        Some(Platform::new(os, architecture, variant))
+    }
+
+    pub(super) fn new(os: &str, architecture: &str, variant: Option<&str>) -> Platform {
+        let architecture = go_name(architecture);
+        // The default variant.
+        let variant = variant.filter(|variant| !variant.is_empty() && (architecture, *variant) != ("arm64", "v8"));
+        Platform { os: os.to_string(), architecture: architecture.to_string(), variant: variant.map(str::to_string) }
+    }
+
+    /// Linux on the machine that this program was compiled for.
+    pub fn this_machine() -> Platform {
+        Platform::new("linux", std::env::consts::ARCH, None)
+    }
+
+    /// Whether an image for `other` is accepted. Without a variant, any variant is.
+    pub(super) fn takes(&self, other: &Platform) -> bool {
+        let variant = self.variant.is_none() || self.variant == other.variant;
+        (&self.os, &self.architecture) == (&other.os, &other.architecture) && variant
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.os, self.architecture)?;
+        self.variant.iter().try_for_each(|variant| write!(f, "/{variant}"))
+    }
+}
+
+fn go_name(architecture: &str) -> &str {
+    match architecture {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" | "i386" | "i686" => "386",
+        "powerpc64le" => "ppc64le",
+        "loongarch64" => "loong64",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn platforms_and_variants() {
+        let parse = |text| Platform::parse(text).unwrap();
+        assert_eq!(parse("linux/x86_64"), parse("linux/amd64"));
+        assert_eq!(parse("linux/arm64/v8").to_string(), "linux/arm64");
+        assert!(parse("linux/arm").takes(&parse("linux/arm/v6")));
+        assert!(!parse("linux/arm/v7").takes(&parse("linux/arm/v6")));
+        assert!(!parse("linux/arm/v7").takes(&parse("linux/arm")));
+        assert!(!parse("linux/amd64").takes(&parse("windows/amd64")));
+        for text in ["", "linux", "linux/", "/amd64", "linux/arm/", "linux/arm/v7/x"] {
+            assert_eq!(Platform::parse(text), None, "{text}");
+        }
+    }
 }

@@ -4,9 +4,8 @@ use packline_tree::Error;
 
 use super::blobs::Blobs;
 use super::digest::Digest;
-use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, parse};
+use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, Platform, parse};
 use super::layer::OciLayer;
-use super::platform::Platform;
 use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, wrong};
 
 /// Maximum nesting of indexes.

@@ -12,7 +12,6 @@ mod docker;
 mod documents;
 mod layer;
 mod layout;
-mod platform;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -27,8 +26,8 @@ use crate::decompress::Limits;
 use archive::Archive;
 use blobs::Blobs;
 pub use digest::Digest;
+pub use documents::Platform;
 pub use layer::OciLayer;
-pub use platform::Platform;
 
 /// Maximum number of layers of an image, as in overlayfs.
 pub const LAYERS_MOST: usize = 500;

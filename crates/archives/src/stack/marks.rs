@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Device, Entry, Kind};
 
-use super::overlay::{self, Meaning};
+use super::xattrs::{self, Meaning};
 
 /// Prefix of AUFS's whiteouts, and of names that AUFS uses internally.
 const WHITEOUT: &[u8] = b".wh.";
@@ -43,7 +43,7 @@ impl Marks {
         if let Some(mark) = aufs(&entry.path)? {
             return Ok(mark);
         }
-        let meaning = overlay::take(entry).map_err(|name| refers(&name))?;
+        let meaning = xattrs::take_meaning(entry).map_err(|name| refers(&name))?;
         let device = entry.kind == Kind::CharDevice(Device { major: 0, minor: 0 });
         let linked = matches!(&entry.kind, Kind::HardLink(target) if self.whiteouts.contains(target));
         if device || linked || meaning == Meaning::Whiteout {

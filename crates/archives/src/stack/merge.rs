@@ -9,8 +9,7 @@ use packline_tree::{
 
 use super::files::Files;
 use super::marks::{Mark, Marks, Wrong};
-use super::overlay;
-use super::xattr_sets::XattrSets;
+use super::xattrs::{self, XattrSets};
 use super::{Layer, StackOptions, Whiteouts};
 
 /// Approximate memory in bytes of a file that may have names in several layers.
@@ -188,7 +187,7 @@ impl Merged {
 
     /// The attribute of a directory that hides others.
     pub fn opaque(&self) -> Xattr {
-        overlay::opaque(self.form)
+        xattrs::opaque(self.form)
     }
 
     pub fn memory(&self) -> usize {

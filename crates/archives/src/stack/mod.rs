@@ -16,9 +16,8 @@ mod files;
 mod marks;
 mod merge;
 mod order;
-mod overlay;
 mod sketches;
-mod xattr_sets;
+mod xattrs;
 
 use std::path::PathBuf;
 

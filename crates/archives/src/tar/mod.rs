@@ -17,7 +17,6 @@
 //!   compared with other programs.
 //! - Attributes come from `SCHILY.xattr.`, `LIBARCHIVE.xattr.` and `RHT.security.selinux`. The last record of a name is used.
 
-mod bookmark;
 mod content;
 mod escape;
 mod fault;
@@ -31,7 +30,7 @@ mod reader;
 mod sparse;
 mod write;
 
-pub(crate) use bookmark::TarBookmark;
+pub(crate) use content::TarBookmark;
 pub use fault::empty_input;
 pub use open::{Meter, Metered, open_file, open_input, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};

@@ -3,9 +3,8 @@
 use serde::Serialize;
 
 use super::figures::Figures;
-use super::number;
-use super::table::{Column, Table, number as n, words as w};
-use super::{Case, Tails, Task};
+use super::tables::{Column, Table, number as n, words as w};
+use super::{Case, Tails, Task, number};
 
 /// One treatment of tail ends for a codec, block size and program.
 #[derive(Clone, Copy, Serialize)]

@@ -1,9 +1,9 @@
 //! The report as Markdown. The tables are also aligned in the source.
 
 use super::figures::{figures, groups};
-use super::table::{self, Table};
+use super::tables::{self, Table};
 use super::verdict::verdict;
-use super::{Report, fragments, tables};
+use super::{Report, fragments};
 
 pub fn markdown(report: &Report) -> String {
     let figures = figures(report);
@@ -62,7 +62,7 @@ fn section(out: &mut String, title: &str, words: &str, table: Option<Table>) {
 /// Returns the table, with each column as wide as its widest cell.
 fn aligned(table: &Table) -> String {
     let mut lines = table.lines(escaped);
-    let widths: Vec<usize> = table::widths(&lines).into_iter().map(|width| width.max(3)).collect();
+    let widths: Vec<usize> = tables::widths(&lines).into_iter().map(|width| width.max(3)).collect();
     let rule =
         |(&width, &number): (&usize, &bool)| "-".repeat(width - usize::from(number)) + if number { ":" } else { "" };
     lines.insert(1, widths.iter().zip(&table.numbers).map(rule).collect());

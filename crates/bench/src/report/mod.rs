@@ -10,7 +10,6 @@ mod merge;
 mod model;
 mod number;
 mod statistics;
-mod table;
 mod tables;
 #[cfg(test)]
 mod tests;

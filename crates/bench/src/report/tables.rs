@@ -1,7 +1,6 @@
-//! The tables and facts of a report, for several formats.
+//! The tables and facts of a report: words and numbers, to be formatted as text, Markdown or HTML.
 
 use super::figures::{Figures, Group};
-use super::table::{Column, Table, number as n, words as w};
 use super::{CodecSpeed, Report, Spread, Tails, number};
 
 fn shown(number: Option<f64>, show: fn(f64) -> String) -> String {
@@ -23,23 +22,23 @@ fn size(one: &Figures) -> String {
 /// Returns the table of the runs of one task and block size.
 pub(super) fn runs(group: &Group) -> Table {
     let columns: [Column<&Figures>; 17] = [
-        w("Codec", |one| one.measured.case.codec.clone()),
-        w("Tails", |one| tails(one.measured.case.tails).into()),
-        w("Program", |one| one.measured.case.program.clone()),
-        n("Jobs", |one| one.measured.case.jobs.to_string()),
-        n("Wall s", |one| median(one.wall, number::short)),
-        n("Worst s", |one| shown(one.wall.map(|wall| wall.most), number::short)),
-        n("CPU s", |one| median(one.cpu, number::short)),
-        n("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
-        n("Image bytes", |one| one.ratio.map(|_| number::grouped(one.measured.image_bytes)).unwrap_or_default()),
-        n("Ratio %", |one| shown(one.ratio, number::percent)),
-        n("MB/s", |one| shown(one.throughput, number::megabytes)),
-        n("Speed-up", |one| shown(one.speedup, number::ratio)),
-        n("Efficiency %", |one| shown(one.efficiency, |share| number::short(share * 100.0))),
-        n("Ceiling MB/s", |one| shown(one.ceiling, number::megabytes)),
-        n("CPU, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.cpu))),
-        n("Wall, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.wall))),
-        n("Size, ours:peer", |one| size(one)),
+        words("Codec", |one| one.measured.case.codec.clone()),
+        words("Tails", |one| tails(one.measured.case.tails).into()),
+        words("Program", |one| one.measured.case.program.clone()),
+        number("Jobs", |one| one.measured.case.jobs.to_string()),
+        number("Wall s", |one| median(one.wall, number::short)),
+        number("Worst s", |one| shown(one.wall.map(|wall| wall.most), number::short)),
+        number("CPU s", |one| median(one.cpu, number::short)),
+        number("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
+        number("Image bytes", |one| one.ratio.map(|_| number::grouped(one.measured.image_bytes)).unwrap_or_default()),
+        number("Ratio %", |one| shown(one.ratio, number::percent)),
+        number("MB/s", |one| shown(one.throughput, number::megabytes)),
+        number("Speed-up", |one| shown(one.speedup, number::ratio)),
+        number("Efficiency %", |one| shown(one.efficiency, |share| number::short(share * 100.0))),
+        number("Ceiling MB/s", |one| shown(one.ceiling, number::megabytes)),
+        number("CPU, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.cpu))),
+        number("Wall, ours:peer", |one| ratio(one.versus.and_then(|versus| versus.wall))),
+        number("Size, ours:peer", |one| size(one)),
     ];
     Table::new(&group.figures, columns)
 }
@@ -47,18 +46,18 @@ pub(super) fn runs(group: &Group) -> Table {
 /// Returns the same table with fewer columns, for a terminal. It names tail ends if several treatments were measured.
 pub(super) fn short_runs(group: &Group) -> Table {
     let columns: [Column<&Figures>; 12] = [
-        w("Codec", |one| one.measured.case.codec.clone()),
-        w("Tails", |one| tails(one.measured.case.tails).into()),
-        w("Program", |one| one.measured.case.program.clone()),
-        n("Jobs", |one| one.measured.case.jobs.to_string()),
-        n("Wall s", |one| median(one.wall, number::short)),
-        n("CPU s", |one| median(one.cpu, number::short)),
-        n("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
-        n("Ratio %", |one| shown(one.ratio, number::percent)),
-        n("MB/s", |one| shown(one.throughput, number::megabytes)),
-        n("Wall÷", |one| median(one.versus.and_then(|versus| versus.wall), number::ratio)),
-        n("CPU÷", |one| median(one.versus.and_then(|versus| versus.cpu), number::ratio)),
-        n("Size÷", |one| size(one)),
+        words("Codec", |one| one.measured.case.codec.clone()),
+        words("Tails", |one| tails(one.measured.case.tails).into()),
+        words("Program", |one| one.measured.case.program.clone()),
+        number("Jobs", |one| one.measured.case.jobs.to_string()),
+        number("Wall s", |one| median(one.wall, number::short)),
+        number("CPU s", |one| median(one.cpu, number::short)),
+        number("Peak MB", |one| shown(one.peak.map(|peak| peak as f64), number::megabytes)),
+        number("Ratio %", |one| shown(one.ratio, number::percent)),
+        number("MB/s", |one| shown(one.throughput, number::megabytes)),
+        number("Wall÷", |one| median(one.versus.and_then(|versus| versus.wall), number::ratio)),
+        number("CPU÷", |one| median(one.versus.and_then(|versus| versus.cpu), number::ratio)),
+        number("Size÷", |one| size(one)),
     ];
     let first = group.figures.first().map(|one| one.measured.case.tails);
     let ways = group.figures.iter().any(|one| Some(one.measured.case.tails) != first);
@@ -78,15 +77,15 @@ pub(super) fn tails(tails: Tails) -> &'static str {
 /// Returns the table of the codecs in memory, if any were measured. If `is_short`, it has fewer columns, for a terminal.
 pub(super) fn codecs(codecs: &[CodecSpeed], is_short: bool) -> Option<Table> {
     let columns: [Column<CodecSpeed>; 9] = [
-        w("Codec", |one| one.codec.clone()),
-        w("Block", |one| number::block_size(one.block_size)),
-        n("Blocks", |one| number::grouped(one.blocks)),
-        n("Not smaller %", |one| shown(one.not_smaller_share(), number::percent)),
-        n("Ratio %", |one| shown(one.ratio(), number::percent)),
-        n("Compress MB/s", |one| median(one.compress_speed(), number::megabytes)),
-        n("slowest–fastest", |one| range(one.compress_speed())),
-        n("Decompress MB/s", |one| median(one.decompress_speed(), number::megabytes)),
-        n("slowest–fastest", |one| range(one.decompress_speed())),
+        words("Codec", |one| one.codec.clone()),
+        words("Block", |one| number::block_size(one.block_size)),
+        number("Blocks", |one| number::grouped(one.blocks)),
+        number("Not smaller %", |one| shown(one.not_smaller_share(), number::percent)),
+        number("Ratio %", |one| shown(one.ratio(), number::percent)),
+        number("Compress MB/s", |one| median(one.compress_speed(), number::megabytes)),
+        number("slowest–fastest", |one| range(one.compress_speed())),
+        number("Decompress MB/s", |one| median(one.decompress_speed(), number::megabytes)),
+        number("slowest–fastest", |one| range(one.decompress_speed())),
     ];
     let long = ["Blocks", "Not smaller %", "slowest–fastest"];
     let columns = columns.into_iter().filter(|(head, ..)| !(is_short && long.contains(head)));
@@ -136,4 +135,77 @@ pub(super) fn facts(report: &Report) -> Vec<(&'static str, String)> {
         ("Runs", counted(report).unwrap_or_default()),
     ];
     facts.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+/// A column of a table of `T`: the heading, whether the cells are numbers, and the function for the cell of a row.
+pub(super) type Column<T> = (&'static str, bool, fn(&T) -> String);
+
+/// Returns a column of words.
+pub(super) const fn words<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (head, false, cell)
+}
+
+/// Returns a column of numbers, which are right-aligned.
+pub(super) const fn number<T>(head: &'static str, cell: fn(&T) -> String) -> Column<T> {
+    (head, true, cell)
+}
+
+/// A table without its empty columns.
+pub(super) struct Table {
+    pub heads: Vec<&'static str>,
+    /// Whether each column has numbers.
+    pub numbers: Vec<bool>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Returns a table with a row for each item, without the columns that are empty in all rows.
+    pub(super) fn new<T>(items: &[T], columns: impl IntoIterator<Item = Column<T>>) -> Table {
+        let mut table = Table { heads: Vec::new(), numbers: Vec::new(), rows: vec![Vec::new(); items.len()] };
+        for (head, number, cell) in columns {
+            let cells: Vec<String> = items.iter().map(cell).collect();
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                table.heads.push(head);
+                table.numbers.push(number);
+                table.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+            }
+        }
+        table
+    }
+
+    /// Returns the headings and the rows, escaped.
+    pub(super) fn lines(&self, escaped: fn(&str) -> String) -> Vec<Vec<String>> {
+        let heads = self.heads.iter().map(|head| escaped(head)).collect();
+        let rows = self.rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect());
+        std::iter::once(heads).chain(rows).collect()
+    }
+
+    /// Returns the cells of a line, padded to the widths of their columns in characters.
+    pub(super) fn padded(&self, cells: &[String], widths: &[usize]) -> Vec<String> {
+        let pad = |((cell, &width), &number): ((&String, &usize), &bool)| {
+            if number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        };
+        cells.iter().zip(widths).zip(&self.numbers).map(pad).collect()
+    }
+}
+
+/// Returns the number of characters of the widest cell of each column.
+pub(super) fn widths(lines: &[Vec<String>]) -> Vec<usize> {
+    let columns = lines.first().map_or(0, Vec::len);
+    (0..columns).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn omits_empty_columns() {
+        let columns: [Column<[&str; 3]>; 3] =
+            [words("a", |row| row[0].into()), number("b", |row| row[1].into()), number("c", |row| row[2].into())];
+        let table = Table::new(&[["x", "", ""], ["y", "", "3"]], columns);
+        assert_eq!(table.heads, ["a", "c"]);
+        assert_eq!(table.rows, [["x", ""], ["y", "3"]]);
+    }
 }

@@ -1,9 +1,9 @@
 //! The report for a terminal: the summary first, then the figures, in at most 100 columns.
 
 use super::figures::{figures, groups};
-use super::table::{self, Table};
+use super::tables::{self, Table};
 use super::verdict::verdict;
-use super::{Report, fragments, tables};
+use super::{Report, fragments};
 
 /// Upper bound for the characters of a line.
 const WIDTH: usize = 100;
@@ -97,7 +97,7 @@ fn aligned(table: &Table) -> String {
 }
 
 fn widths(table: &Table, lines: &[Vec<String>]) -> Vec<usize> {
-    let mut widths = table::widths(lines);
+    let mut widths = tables::widths(lines);
     let available = WIDTH.saturating_sub(GAP * widths.len().saturating_sub(1));
     while widths.iter().sum::<usize>() > available {
         let words = widths.iter_mut().zip(&table.numbers).filter(|(_, number)| !**number);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use packline_codec::{Decoder, Encoder, Outcome as Compressed, Spec};
 
+use crate::benchmark::Outcome;
 use crate::inputs::content::Content;
 use crate::inputs::source::{name_of, size_of};
-use crate::outcome::Outcome;
 use crate::programs::program::Program;
 use crate::report::{CodecSpeed, Input, Spread, binary_bytes, short_block_size};
 use crate::runs::facts::empty_report;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 
+use crate::benchmark::Outcome;
 use crate::inputs::source::{Source, name_of, size_of};
-use crate::outcome::Outcome;
 use crate::programs::command_line::CommandLine;
 use crate::programs::pack_commands::decompress_line;
 use crate::programs::program::{PACKERS, Program, ProgramKind};

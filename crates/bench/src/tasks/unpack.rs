@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use packline_codec::Spec;
 
+use crate::benchmark::Outcome;
 use crate::inputs::source::{name_of, read_file, size_of};
-use crate::outcome::Outcome;
 use crate::programs::command_line::{CommandLine, Stdout};
 use crate::programs::pack_commands::{SERIAL, Unsupported};
 use crate::programs::program::{Program, ProgramKind, UNPACKERS};

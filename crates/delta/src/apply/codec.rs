@@ -3,7 +3,7 @@
 use packline_codec::{METADATA_BLOCK_SIZE, ReferenceDecoder, Spec};
 use packline_squashfs::BlockSize;
 
-use super::parts::Parts;
+use super::reader::Parts;
 use crate::format::part::PartKind;
 use crate::{Error, Head, encoders};
 

@@ -8,7 +8,6 @@ mod chunk;
 mod chunk_writer;
 mod codec;
 mod groups;
-mod parts;
 mod reader;
 mod source;
 
@@ -22,14 +21,14 @@ use packline_runtime::{Input, Observer, Resources, Sink};
 use self::chunk_writer::{CHUNK, ChunkWriter, Output, SOURCES_MOST};
 use self::codec::BlockCodec;
 use self::groups::Groups;
-use self::parts::Parts;
-use self::reader::Reader;
+
+use self::reader::{Parts, Reader};
 use crate::format::part::PartKind;
 use crate::format::recipe::{BlockKind, STEPS_MOST, Step};
 use crate::format::{ENTRIES_MOST, LITERALS_MOST, NUMBERS_MOST, REFERENCE_MOST};
 use crate::passes::Passes;
 use crate::plain::{Form, Plain};
-use crate::{Error, Head, Side, hash};
+use crate::{Error, Head, Side, passes};
 
 pub(crate) use self::chunk::read_ranges;
 
@@ -121,9 +120,9 @@ fn check_old(old: &dyn Input, head: &Head, cancel: &CancelToken, passes: &mut Pa
     if old.size() != head.old.size {
         return Err(other(format!("{} bytes", old.size()), format!("{} bytes", head.old.size)));
     }
-    let found = hash::of_file(Side::Old, old, cancel, passes)?;
+    let found = passes::hash_of_file(Side::Old, old, cancel, passes)?;
     if found != head.old.hash {
-        return Err(other(format!("BLAKE3 {}", hash::shown(&found)), hash::shown(&head.old.hash)));
+        return Err(other(format!("BLAKE3 {}", passes::shown_hash(&found)), passes::shown_hash(&head.old.hash)));
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! Reads the parts of a delta as steps, and as bytes of the plain form of NEW.
 
-use std::collections::VecDeque;
-
-use packline_codec::ReferenceDecoder;
-
 use super::chunk_writer::ChunkWriter;
 use super::groups::Groups;
-use super::parts::Parts;
 use super::source::{Cursor, Source};
 use crate::format::group::Group;
+use crate::format::head::HEAD_BYTES;
 use crate::format::part::{Part, PartKind};
 use crate::format::recipe::{STEPS_MOST, Step, StepCoder};
 use crate::{Error, Head};
+use packline_codec::ReferenceDecoder;
+use packline_runtime::Input;
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Reads parts ahead, until enough groups are on the workers.
 pub(super) struct Reader {
@@ -107,5 +107,55 @@ impl Reader {
             return Err(Error::corrupt(literals.offset, what, "equal numbers"));
         }
         self.groups.submit(group, literals, chunks)
+    }
+}
+
+/// Reads the parts of a delta in order, one part ahead.
+pub(super) struct Parts {
+    delta: Arc<dyn Input>,
+    /// Offset of the part that is read next.
+    offset: u64,
+    ahead: Option<Part>,
+}
+
+impl Parts {
+    /// Begins with the first part.
+    pub(super) fn new(delta: &Arc<dyn Input>) -> Parts {
+        Parts { delta: Arc::clone(delta), offset: HEAD_BYTES as u64, ahead: None }
+    }
+
+    /// Returns the kind of the next part.
+    pub(super) fn peek(&mut self) -> Result<PartKind, Error> {
+        let part = match self.ahead.take() {
+            Some(part) => part,
+            None => Part::read(self.delta.as_ref(), self.offset)?,
+        };
+        self.offset = part.end();
+        Ok(self.ahead.insert(part).kind)
+    }
+
+    /// Returns the next part if it has this kind.
+    pub(super) fn next_if(&mut self, kind: PartKind) -> Result<Option<Part>, Error> {
+        Ok(if self.peek()? == kind { self.ahead.take() } else { None })
+    }
+
+    /// Returns the next part, which must have this kind. `expected` names the part for the error.
+    pub(super) fn expect(&mut self, kind: PartKind, expected: &str) -> Result<Part, Error> {
+        let part = self.next_if(kind)?;
+        part.ok_or_else(|| Error::corrupt(self.next_offset(), "an unexpected part", expected))
+    }
+
+    /// Offset of the next part.
+    pub(super) fn next_offset(&self) -> u64 {
+        self.ahead.as_ref().map_or(self.offset, |part| part.offset)
+    }
+
+    /// Checks that the delta ends here.
+    pub(super) fn end(&mut self) -> Result<(), Error> {
+        self.expect(PartKind::End, "the end of the delta")?;
+        if self.offset == self.delta.size() {
+            return Ok(());
+        }
+        Err(Error::corrupt(self.offset, format!("{} bytes follow the end", self.delta.size() - self.offset), "none"))
     }
 }

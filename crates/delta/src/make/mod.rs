@@ -1,10 +1,9 @@
 //! Writes a delta.
 //!
-//! OldThenNew files are hashed. The images in them are decoded (`sides.rs`), into temporary files if there is a directory for them. `matches.rs`
-//! finds matches between the plain forms, and `groups.rs` builds groups from the matches. The workers compress groups (`compress.rs`) while
+//! Both files are hashed. The images in them are decoded (`sides.rs`), into temporary files if there is a directory for them. `matches.rs`
+//! finds matches between the plain forms, and `groups.rs` builds groups from the matches. The workers compress groups (`write.rs`) while
 //! the search continues. `write.rs` writes the parts in order.
 
-mod compress;
 mod groups;
 mod matches;
 mod probe;
@@ -19,16 +18,15 @@ use packline_longrange::WINDOW_MOST;
 use packline_runtime::memory::Demand;
 use packline_runtime::{Input, Observer, Resources, Sink, of_fault};
 
-use self::compress::GroupTask;
 use self::groups::PlannedGroup;
 use self::matches::Search;
 pub use self::sides::BlockCounts;
 use self::sides::{NewSide, OldSide, new_side, old_side};
-use self::write::Writer;
+use self::write::{GroupTask, Writer};
 use crate::format::part::PartKind;
 use crate::passes::Passes;
 use crate::plain::Plain;
-use crate::{Error, FileSum, Head, Side, encoders, hash};
+use crate::{Error, FileSum, Head, Side, encoders, passes};
 
 /// The options for a delta. The bytes of a delta depend on both files and on these options.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,8 +84,8 @@ pub fn delta(
 ) -> Result<Made, Error> {
     let mut passes = Passes::new(observer);
     let cancel = &resources.cancel;
-    let old_hash = hash::of_file(Side::Old, old.as_ref(), cancel, &mut passes)?;
-    let new_hash = hash::of_file(Side::New, new.as_ref(), cancel, &mut passes)?;
+    let old_hash = passes::hash_of_file(Side::Old, old.as_ref(), cancel, &mut passes)?;
+    let new_hash = passes::hash_of_file(Side::New, new.as_ref(), cancel, &mut passes)?;
     let old_side = old_side(old, resources, &mut passes)?;
     let new_side = new_side(new, &old_side, &options.codecs, resources, &mut passes)?;
     let head = head((old.as_ref(), old_hash), (new.as_ref(), new_hash), &old_side, &new_side);

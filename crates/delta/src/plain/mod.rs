@@ -3,10 +3,8 @@
 
 mod blocks;
 mod decoded;
-mod decoder;
 mod form;
 mod known;
-mod lengths;
 pub(crate) mod scan;
 
 use std::sync::Arc;
@@ -17,11 +15,11 @@ use packline_squashfs::BlockSize;
 
 pub(crate) use self::blocks::{FoundImage, find};
 pub(crate) use self::decoded::DecodedInput;
-pub(crate) use self::decoder::BlockDecoder;
 pub(crate) use self::form::{Block, Form};
 pub(crate) use self::known::KnownBlocks;
-pub(crate) use self::lengths::{apply_lengths, lengths_of};
 use crate::{Error, Head, Side};
+pub(crate) use decoded::BlockDecoder;
+pub(crate) use known::{apply_lengths, lengths_of};
 
 /// A file and its plain form.
 pub(crate) struct Plain {

@@ -12,7 +12,7 @@ use packline_engine::{CancelToken, Consumer, OrderedMap, Permit, Task};
 use packline_runtime::{FileInput, Input, ScratchError, of_fault, unless_cancelled, unnamed_temp_file};
 use packline_squashfs::{BlockSize, encode_metadata};
 
-use super::decoder::BlockDecoder;
+use super::decoded::BlockDecoder;
 use super::form::Block;
 use super::known::KnownBlocks;
 use crate::{Error, Side};

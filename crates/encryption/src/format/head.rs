@@ -1,12 +1,10 @@
-//! The head of a sealed file: sizes, and the wrapped file key.
+//! The head of a sealed file: sizes, the size of its chunks, and the wrapped file key.
 
+use super::{MadeFor, Stanza, stanzas};
+use crate::{Error, Part};
+use packline_runtime::Unsupported;
 use std::io::Read;
 use std::ops::Range;
-
-use packline_runtime::Unsupported;
-
-use super::{ChunkSize, MadeFor, Stanza, stanzas};
-use crate::{Error, Part};
 
 /// The first 8 bytes of sealed files of every version: the magic of .pln files, with an E for encrypted.
 pub const MAGIC: [u8; 8] = [0x8B, b'P', b'L', b'E', 0x0D, 0x0A, 0x1A, 0x0A];
@@ -178,4 +176,39 @@ fn fill(input: &mut dyn Read, into: &mut [u8], offset: usize) -> Result<(), Erro
 
 fn wrong(what: impl Into<String>, expected: impl Into<String>) -> Error {
     Error::corrupt(Part::Head, 0, what, expected)
+}
+
+/// Bytes of a chunk's header, which has the length and whether the chunk is the last.
+pub(crate) const HEADER: usize = 4;
+/// Bytes of the tag of AES-GCM, after the ciphertext.
+pub(crate) const TAG: usize = 16;
+/// Bytes of a chunk without content.
+pub(crate) const CHUNK_OVERHEAD: u64 = (HEADER + TAG) as u64;
+
+/// The number of content bytes in a chunk, a power of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkSize(u8);
+
+impl ChunkSize {
+    /// 64 KiB: larger chunks are not much faster, and reading a range opens complete chunks.
+    pub const USUAL: ChunkSize = ChunkSize(16);
+
+    /// The size with this binary logarithm, 12 to 20.
+    pub fn from_log(log: u8) -> Option<ChunkSize> {
+        (12..=20).contains(&log).then_some(ChunkSize(log))
+    }
+
+    pub(crate) fn log(self) -> u8 {
+        self.0
+    }
+
+    /// The size in bytes.
+    pub fn bytes(self) -> usize {
+        1 << self.0
+    }
+
+    /// Bytes of a full chunk when it is sealed.
+    pub(crate) fn stride(self) -> usize {
+        HEADER + self.bytes() + TAG
+    }
 }

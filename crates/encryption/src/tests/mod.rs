@@ -4,6 +4,5 @@ mod forgery;
 mod hostile;
 mod keys;
 mod padding;
-mod ranges;
 mod round;
 mod support;

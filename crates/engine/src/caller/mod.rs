@@ -4,19 +4,18 @@ pub(crate) mod lane;
 pub(crate) mod outbox;
 pub(crate) mod stage;
 pub(crate) mod submitter;
-pub(crate) mod trace;
 pub(crate) mod waker;
 
 use std::sync::Arc;
 
 use crate::caller::submitter::Submitter;
-use crate::caller::trace::CallerTrace;
 use crate::caller::waker::CallerWaker;
 use crate::core::{Core, StageList};
 use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::TakenJob;
 use crate::scheduler::worker_state::WorkerState;
 use crate::stats::run_stats::limit_of;
+use crate::trace::CallerTrace;
 use crate::worker::job::JobRef;
 use crate::{
     Budget, CancelToken, Config, EventKind, Fault, Permit, Pool, QueueStats, RunStats, Stats, StatsSink, WorkerStats,

@@ -6,19 +6,16 @@ pub(crate) mod key;
 pub(crate) mod queues;
 pub(crate) mod run_queue;
 pub(crate) mod topology;
-pub(crate) mod worker_parker;
 pub(crate) mod worker_state;
 
 use std::sync::Arc;
 
 use crate::stats::histogram::Histogram;
-use crate::sync;
-use crate::{Policy, QueueStats};
-use idle_workers::IdleWorkers;
+use crate::{Policy, QueueStats, sync};
+use idle_workers::{IdleWorkers, WorkerParker};
 use job_queues::{Owner, QueuedJob};
 use queues::Queues;
 use run_queue::TakenJob;
-use worker_parker::WorkerParker;
 use worker_state::Taker;
 
 /// The run queues of a pool, and the workers that wait for a job.

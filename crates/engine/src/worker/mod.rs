@@ -8,9 +8,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 use crate::core::Core;
+use crate::scheduler::idle_workers::WorkerParker;
 use crate::scheduler::job_queues::Owner;
 use crate::scheduler::run_queue::TakenJob;
-use crate::scheduler::worker_parker::WorkerParker;
 use crate::scheduler::worker_state::{Taker, WorkerState};
 use crate::worker::context::{AnyStage, discard};
 use crate::worker::job::{JobContext, JobRef};

@@ -4,11 +4,10 @@ use packline_tree::path::MAX_TARGET;
 use packline_tree::text::{TextLine, quote};
 use packline_tree::{Bytes, Device, Error, Kind, Xattr};
 
-use super::PseudoHost;
 use super::attributes::Attributes;
 use super::new_entry::check_host;
 use super::text::Words;
-use super::xattr;
+use super::{PseudoHost, attributes};
 
 /// The action of a definition on its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +59,7 @@ pub(super) fn parse(place: TextLine<'_>, line: &[u8], host: &mut dyn PseudoHost)
     let kind = words.word("type")?;
     let &[letter] = &kind[..] else { return Err(unknown(place, &kind)) };
     let action = match letter {
-        b'x' => Action::Xattr(xattr::parse(place, words.rest("name of the attribute")?)?),
+        b'x' => Action::Xattr(attributes::parse_xattr(place, words.rest("name of the attribute")?)?),
         b'L' => Action::OtherName(self::path(place, &words.word("path of the target")?)?),
         b'l' | b'h' => {
             let path = words.word("path of the file")?;

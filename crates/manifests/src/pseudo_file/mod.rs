@@ -28,7 +28,6 @@ mod print;
 mod source;
 pub(crate) mod text;
 mod tree;
-mod xattr;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -11,7 +11,6 @@
 
 mod pattern;
 mod spec;
-mod substitute;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -22,8 +21,7 @@ use packline_runtime::open_regular;
 use packline_tree::text::lines;
 use packline_tree::{Bytes, Error, Kind};
 
-use spec::{Spec, Target};
-use substitute::Substitutions;
+use spec::{Spec, Substitutions, Target};
 
 /// The extended attribute that holds a context.
 pub const SELINUX_XATTR: &str = "security.selinux";

@@ -12,13 +12,11 @@
 
 mod assign;
 mod rule;
-mod sort;
 
 use packline_tree::text::lines;
 use packline_tree::{Bytes, Error};
 
-pub use assign::Assigned;
-pub use sort::Sorted;
+pub use assign::{Assigned, Sorted};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileFlags {

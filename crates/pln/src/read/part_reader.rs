@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::fill::fill;
 use crate::format::{HEAD_BYTES, Head, PIECE_HEAD_BYTES};
+use crate::record_buffer::fill;
 use crate::{Error, Part};
 
 /// Reads the parts of a file from a stream.

@@ -18,9 +18,8 @@ use packline_runtime::of_fault;
 
 pub use options::WriteOptions;
 
-use crate::fill::fill;
 use crate::memory::plan;
-use crate::record_buffer::RecordPool;
+use crate::record_buffer::{RecordPool, fill};
 use crate::{CodecId, Error, Input, Observer, RecordSize, Resources, Sink, Source};
 use compress::{CompressTask, Content, Task};
 use layout::Layout;

@@ -2,7 +2,7 @@
 
 use crate::code::{Decoder, Encoder, Erasures};
 use crate::format::shape::ENTRY_BYTES;
-use crate::hashing::shards::{Node, ShardHashes};
+use crate::hashing::{Node, ShardHashes};
 use crate::{Error, Shape};
 
 /// The number of a node's bytes that the table stores.

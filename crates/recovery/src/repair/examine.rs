@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources};
 
-use crate::hashing::shards::{FileHashes, hash_file};
+use crate::hashing::{FileHashes, hash_file};
 use crate::repair::find::find;
 use crate::{Error, RecoverySet};
 

@@ -5,8 +5,7 @@ use std::ops::Range;
 use packline_engine::CancelToken;
 use packline_runtime::{Input, unless_cancelled};
 
-use crate::hashing::rolling::{Rolling, appended};
-use crate::hashing::shards::hash_shard;
+use crate::hashing::{Rolling, appended, hash_shard};
 use crate::readable::{STEP, read_damaged};
 use crate::{Error, RecoverySet, Shape};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use packline_runtime::{Input, Observer, Resources, Sink, unless_cancelled};
 
-use crate::columns::put;
-use crate::hashing::shards::hash_file;
+use crate::hashing::hash_file;
+use crate::pass::put;
 use crate::readable::{STEP, steps};
 use crate::repair::examine::Examined;
 use crate::repair::rebuild::rebuild;

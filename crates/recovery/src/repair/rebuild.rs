@@ -6,9 +6,8 @@ use packline_engine::{Permit, Task};
 use packline_runtime::{Input, Observer, Pass, Progress, Resources, Sink};
 
 use crate::code::{Decoder, Erasures, TABLES};
-use crate::columns::{Columns, put, ranges};
 use crate::format::shape::UNIT;
-use crate::pass::{demand, for_each, plan};
+use crate::pass::{Columns, demand, for_each, plan, put, ranges};
 use crate::protect::read_column;
 use crate::repair::examine::Examined;
 use crate::{Error, RecoverySet, Shape};

@@ -4,7 +4,7 @@ use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
 
 use super::{BaseError, BaseSettings, Entry};
-use crate::read::inode_table::each_inode;
+use crate::read::inode::each_inode;
 use crate::read::{BlockPlace, FileData, Image, Node, ReadError};
 
 /// Memory for a block, bytes: its position in a list that grows, and its entries in the index and in the index's table.

@@ -1,15 +1,17 @@
-//! Inodes returned by the reader.
+//! Inodes returned by the reader, and all inodes in the order of the inode table, whether a directory lists them or not.
 
+use super::metadata::{Cursor, MetaPlace};
+use super::{Image, ReadError};
+use crate::TailPlace;
+use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
 use packline_tree::{Device, Meta};
 use packline_volume as volume;
+pub use packline_volume::NodeId as InodeRef;
 use packline_volume::{NodeType, OpaquePosition};
-
-use super::metadata::MetaPlace;
-use crate::TailPlace;
 
 /// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode have
 /// the same reference. The reference, not the number, identifies an inode.
-pub use packline_volume::NodeId as InodeRef;
 
 /// Marks a file without a tail end, in a [`OpaquePosition`].
 const NO_TAIL: u64 = u64::MAX;
@@ -162,5 +164,52 @@ impl From<Inode> for volume::Inode {
         let number = number.into();
         let xattr = xattr.map(u64::from);
         volume::Inode { at, meta, nanoseconds: 0, number, links, xattr, extended, node }
+    }
+}
+
+/// Inodes between two checks for cancellation.
+const CANCEL_INTERVAL: u64 = 1 << 12;
+
+/// Calls `visit` with each inode of the table and the offset of its metadata block.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] and [`ReadError::Input`] for the first inode that cannot be read, because the inodes after it cannot be found;
+/// [`ReadError::Work`].
+pub(crate) fn each_inode(
+    image: &Image,
+    cancel: &CancelToken,
+    mut visit: impl FnMut(&Inode, u64),
+) -> Result<(), ReadError> {
+    let area = image.tables().inodes;
+    let mut place = MetaPlace { block: area.start, offset: 0 };
+    let mut cursor = image.inode_cursor(place);
+    let mut number = 0u64;
+    while place.block < area.end {
+        let reference = (place.block - area.start) << 16 | u64::from(place.offset);
+        let inode = image.inode_with(&mut cursor, InodeRef(reference))?;
+        skip_lists(&inode, &mut cursor)?;
+        visit(&inode, place.block);
+        place = cursor.place();
+        number += 1;
+        if number.is_multiple_of(CANCEL_INTERVAL) {
+            unless_cancelled(cancel)?;
+        }
+    }
+    Ok(())
+}
+
+/// Skips the lists after an inode: size words, or a directory's index.
+fn skip_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
+    match &inode.node {
+        Node::File(file) => cursor.skip(file.blocks * 4),
+        Node::Directory(directory) => {
+            for _ in 0..directory.indices {
+                cursor.read_u64()?;
+                let length = u64::from(cursor.read_u32()?) + 1;
+                cursor.skip(length)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }

@@ -12,7 +12,6 @@ pub(crate) mod data_check;
 mod find;
 mod image;
 pub(crate) mod inode;
-pub(crate) mod inode_table;
 mod inspect;
 pub(crate) mod metadata;
 mod metadata_cache;

@@ -3,7 +3,7 @@
 use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
 
-use super::inode_table::each_inode;
+use super::inode::each_inode;
 use super::metadata::Area;
 use super::{FileData, Image, Node, ReadError};
 use crate::format::wire::STORED;

@@ -4,7 +4,6 @@
 //! the tree, contents in the order of the tree.
 
 mod content;
-mod fields;
 mod finding;
 mod inodes;
 mod links;

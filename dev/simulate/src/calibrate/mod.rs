@@ -3,12 +3,11 @@
 //! Each figure is the median of several rounds, or the lower quartile where threads have to run at the same time: on a
 //! shared or virtual machine the mean measures the disturbances.
 
-mod cache_lines;
 pub mod calibration;
 mod compute;
 mod copy;
-mod queue;
 mod rounds;
+mod sharing;
 mod wakes;
 
 use calibration::Calibration;
@@ -23,9 +22,9 @@ pub fn measure(processors: usize) -> Calibration {
     let alone = speed.first().copied().unwrap_or(1.0);
     Calibration {
         processors,
-        lock_ns: queue::lock(),
-        transfer_ns: if processors > 1 { cache_lines::transfer() } else { 0.0 },
-        peek_ns: cache_lines::peek(),
+        lock_ns: sharing::lock(),
+        transfer_ns: if processors > 1 { sharing::transfer() } else { 0.0 },
+        peek_ns: sharing::peek(),
         wakes: SLEEPERS.iter().map(|&sleepers| wakes::one(sleepers)).collect(),
         broadcasts: SLEEPERS.iter().map(|&sleepers| wakes::all(sleepers)).collect(),
         copies: threads.iter().map(|&count| copy::bandwidth(count)).collect(),

@@ -1,7 +1,6 @@
 //! One queue under one lock: first in first out, or in output order.
 
-use super::order::Order;
-use super::{Choice, Design, Entry};
+use super::{Choice, Design, Entry, Order};
 
 #[derive(Debug)]
 pub struct SingleQueue {

@@ -2,11 +2,12 @@
 
 mod heap;
 mod multiqueue;
-mod order;
 mod steal;
 
 use crate::machine::Costs;
 use clap::ValueEnum;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A job in a queue: its position in the output, and its number. The smallest goes first.
 pub type Entry = (u64, usize);
@@ -66,6 +67,28 @@ pub fn build(name: DesignName, workers: usize, queues: usize, costs: &Costs) -> 
         DesignName::Heap => Box::new(heap::SingleQueue::in_output_order()),
         DesignName::Multiqueue => Box::new(multiqueue::MultiQueue::new(workers, queues, costs)),
         DesignName::Steal => Box::new(steal::Steal::new(workers, costs)),
+    }
+}
+
+/// Jobs ordered by their position in the output.
+#[derive(Debug, Clone, Default)]
+pub struct Order(BinaryHeap<Reverse<Entry>>);
+
+impl Order {
+    pub fn push(&mut self, entry: Entry) {
+        self.0.push(Reverse(entry));
+    }
+
+    pub fn first(&self) -> Option<Entry> {
+        self.0.peek().map(|Reverse(entry)| *entry)
+    }
+
+    pub fn pop(&mut self) -> Option<Entry> {
+        self.0.pop().map(|Reverse(entry)| entry)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Several queues in output order, each under its own lock; a worker takes the earliest job that needs no waiting for a lock.
 
-use super::order::Order;
-use super::{Choice, Design, Entry};
+use super::{Choice, Design, Entry, Order};
 use crate::machine::Costs;
 use std::collections::BTreeSet;
 

@@ -2,10 +2,9 @@
 
 use super::Expect::{Contents, Huge, Rules, Sound};
 use super::Specimen;
-use super::bytes::Put;
+use super::bytes::{Put, compressed_block};
 use super::codecs::{draft_for, packed};
 use super::draft::{Draft, FileFields, Ino, NONE, extended_file};
-use super::packing::compressed_block;
 use super::sound::{good, with_entry};
 
 /// Sorted names: a letter and five digits.

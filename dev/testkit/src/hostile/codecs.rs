@@ -4,9 +4,8 @@ use packline_codec::Spec;
 
 use super::Expect::Contents;
 use super::Specimen;
-use super::bytes::noise;
+use super::bytes::{compressed_block, noise};
 use super::draft::{Draft, FileFields};
-use super::packing::compressed_block;
 use super::sound::{compressor, lz4_options, with_entry};
 
 /// Block size.

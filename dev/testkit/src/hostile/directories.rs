@@ -220,7 +220,7 @@ fn deep(depth: usize) -> Vec<u8> {
     for _ in 1..depth {
         let (at, length) = draft.listing(&[(b"d", inner)]);
         let mut body = draft.directory_body(at, length + 3);
-        let place = super::packing::reference(at);
+        let place = super::bytes::reference(at);
         body.clear();
         let parent = draft.exports.len() as u32 + 2;
         body.u32((place >> 16) as u32).u32(3).u16(length as u16 + 3).u16(place as u16).u32(parent);

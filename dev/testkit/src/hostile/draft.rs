@@ -2,8 +2,7 @@
 
 use packline_codec::Spec;
 
-use super::bytes::{Put, over};
-use super::packing::{STORED, blocks, indexed, reference, with_header};
+use super::bytes::{Put, STORED, blocks, indexed, over, reference, with_header};
 
 /// Bytes of the superblock.
 pub(super) const SUPERBLOCK: usize = 96;

@@ -6,9 +6,8 @@ use packline_codec::Spec;
 
 use super::Expect::{Refused, Rules, Tree};
 use super::Specimen;
-use super::bytes::{Put, noise};
+use super::bytes::{Put, STORED, blocks, compressed_block, noise, with_header};
 use super::draft::{Draft, Ino};
-use super::packing::{STORED, blocks, compressed_block, with_header};
 use super::sound::sound;
 
 /// The sound tree with its inode table built from the raw bytes by `make`.

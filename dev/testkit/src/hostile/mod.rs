@@ -13,7 +13,6 @@ mod inodes;
 mod links;
 mod metadata;
 mod names;
-mod packing;
 mod plant;
 mod sound;
 mod streams;

@@ -32,7 +32,7 @@ pub fn sound_part(part: Part) -> Vec<u8> {
     let (draft, root) = sound();
     match part {
         Part::Superblock => super::good()[..96].to_vec(),
-        Part::Metadata => [&[1], &super::packing::blocks(&draft.inodes, None)[..]].concat(),
+        Part::Metadata => [&[1], &super::bytes::blocks(&draft.inodes, None)[..]].concat(),
         Part::Inodes => [&(root.position as u16).to_le_bytes(), &draft.inodes[..]].concat(),
         Part::Listing => root_listing(&draft).to_vec(),
     }

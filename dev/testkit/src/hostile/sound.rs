@@ -2,9 +2,8 @@
 
 use packline_codec::Spec;
 
-use super::bytes::{Put, noise};
+use super::bytes::{Put, compressed_block, noise};
 use super::draft::{Draft, FileFields, Ino, NONE, STORED_BLOCK};
-use super::packing::compressed_block;
 
 /// Size of `file`, bytes: two blocks and a tail end.
 pub(super) const LENGTH: u64 = 10_000;
@@ -114,7 +113,7 @@ impl Draft {
     /// Adds a set of `count` attributes from byte `at` of the values to their end; returns its index.
     pub(super) fn attribute_set(&mut self, at: usize, count: u32) -> u32 {
         let size = (self.values.len() - at) as u32;
-        self.sets.push((super::packing::reference(at), count, size));
+        self.sets.push((super::bytes::reference(at), count, size));
         self.sets.len() as u32 - 1
     }
 }

@@ -1,7 +1,6 @@
 //! Faults of headers, tables, indexes and trailers.
 
-use super::draft::Draft;
-use super::sound::sound;
+use super::draft::{Draft, sound};
 use super::{Specimen, with};
 
 pub(super) fn all() -> Vec<Specimen> {

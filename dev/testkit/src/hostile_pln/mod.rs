@@ -6,20 +6,19 @@
 mod draft;
 mod lists;
 mod records;
-mod sound;
 
 pub use crate::specimen::Specimen;
-pub use sound::{content, sound};
+pub use draft::{content, sound};
 
 use draft::Draft;
 
 /// A sound file with a change.
 fn with(change: fn(&mut Draft)) -> Vec<u8> {
-    let mut draft = sound::draft();
+    let mut draft = draft::draft();
     change(&mut draft);
     draft.bytes()
 }
 
 pub fn all() -> Vec<Specimen> {
-    [lists::all(), records::all(), sound::all()].concat()
+    [lists::all(), records::all(), draft::all()].concat()
 }

@@ -1,6 +1,6 @@
 //! A directory's listing: headers, each with up to 256 entries whose inodes share a metadata block.
 
-use super::bytes::Cursor;
+use super::disk::Cursor;
 use super::inodes::DirBody;
 use super::metadata::Table;
 use crate::model::Bytes;

@@ -1,7 +1,6 @@
 //! The inode table: all inodes in sequence, since they fill the table without gaps.
 
-use super::bytes::Cursor;
-use super::disk::Disk;
+use super::disk::{Cursor, Disk};
 use super::metadata::Table;
 use super::superblock::Superblock;
 use crate::model::Bytes;

@@ -3,7 +3,6 @@
 //!
 //! The format is the one that Linux reads (Documentation/filesystems/squashfs.rst, fs/squashfs/squashfs_fs.h).
 
-mod bytes;
 mod data;
 mod directories;
 mod disk;

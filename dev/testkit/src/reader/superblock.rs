@@ -1,6 +1,6 @@
 //! The superblock: 96 bytes at the start, followed by the compressor's options.
 
-use super::bytes::Cursor;
+use super::disk::Cursor;
 
 /// Bytes of the superblock.
 pub(super) const SIZE: u64 = 96;

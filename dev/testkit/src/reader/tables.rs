@@ -1,7 +1,6 @@
 //! The tables found through an index: fragments, exports, ids. And the end of each region of the image.
 
-use super::bytes::Cursor;
-use super::disk::{Disk, METADATA_BLOCK as BLOCK};
+use super::disk::{Cursor, Disk, METADATA_BLOCK as BLOCK};
 use super::metadata::Table;
 use super::superblock::{NO_TABLE, Superblock};
 

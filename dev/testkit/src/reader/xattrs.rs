@@ -1,7 +1,6 @@
 //! Extended attributes: sets of names and values, found through a table of ids.
 
-use super::bytes::Cursor;
-use super::disk::Disk;
+use super::disk::{Cursor, Disk};
 use super::metadata::Table;
 use super::superblock::{NO_TABLE, Superblock};
 use super::tables::Indexed;

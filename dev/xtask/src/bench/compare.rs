@@ -1,7 +1,7 @@
 //! Compares results of packline with earlier ones and reports the cases that became slower or larger.
 
 use super::counts::Counts;
-use super::dated;
+use super::recorded;
 use crate::shell;
 use clap::Args;
 use packline_bench::report::{Case, CodecSpeed, Cost, Measured, Report, Spread, read_csv};
@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let directory = options.directory.clone().unwrap_or_else(|| shell::root().join("bench/results"));
     let pairs = match (&options.old, &options.new) {
         (Some(old), Some(new)) => vec![[old.clone(), new.clone()]],
-        _ => dated::last_two(&directory)?,
+        _ => recorded::last_two(&directory)?,
     };
     if pairs.is_empty() {
         shell::print("no name has two results to compare");

@@ -1,7 +1,7 @@
 //! Counts instructions on a small generated workload with valgrind: a measure of work without the noise of clocks.
 
 use super::counts::{Counts, Task};
-use super::{machine, work_directory};
+use super::{recorded, work_directory};
 use crate::{clock, options, shell};
 use clap::Args;
 use packline_testkit::{generate, tools};
@@ -103,7 +103,7 @@ fn summary(text: &str) -> Option<u64> {
 
 fn machine() -> Result<String, String> {
     let version = shell::output(Command::new("valgrind").arg("--version"))?;
-    Ok(format!("{}; {}", version.trim(), machine::model()))
+    Ok(format!("{}; {}", version.trim(), recorded::machine_model()))
 }
 
 #[cfg(test)]

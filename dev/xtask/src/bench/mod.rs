@@ -3,9 +3,7 @@
 mod compare;
 mod counts;
 mod curve;
-mod dated;
 mod instructions;
-mod machine;
 mod mount;
 mod rebuild;
 mod recorded;

@@ -1,7 +1,7 @@
 //! Reads a large file through a mount, with packline and squashfuse: in order, and in random 64 KiB reads of several threads.
 #![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
-use super::{machine, median, warm, work_directory};
+use super::{median, recorded, warm, work_directory};
 use crate::{environment, options, shell};
 use clap::Args;
 use packline_testkit::{Random, Stopwatch, tools};
@@ -114,7 +114,7 @@ fn page(size: u64, block: &str, rows: &[Row]) -> String {
         "# One file of {size} bytes through a mount, blocks of {block}\n\n{}\n\nRead sequentially with buffers of {} KiB, and at \
          random by {THREADS} threads, {READS_A_THREAD} reads of {} KiB each. Medians of interleaved runs; each run \
          mounts anew, with the image in the page cache and no data of the mount.\n\n{}",
-        machine::description(),
+        recorded::machine_description(),
         WHOLE_BYTES >> 10,
         READ_BYTES >> 10,
         table(rows)

@@ -1,6 +1,6 @@
 //! Packs trees that differ a little from one packed before: with a block cache, with the earlier image as base, with both, and without.
 
-use super::{machine, median, work_directory};
+use super::{median, recorded, work_directory};
 use crate::{options, shell};
 use clap::Args;
 use packline_testkit::peer::{Cost, Job};
@@ -230,7 +230,7 @@ fn page(options: &Options, rows: &[Row]) -> String {
         "# Rebuilds\n\n{}\n\nBlocks of {}. A clean build (blocks found in nothing) runs once, a rebuild {} times: medians, trees in the \
          page cache. CPU is user and system time; \"of clean\" is relative to the clean build of the same tree. \"equal\": the image has the \
          hash of that clean build. The cache is as packing the first tree left it.\n\n{}",
-        machine::description(),
+        recorded::machine_description(),
         options.block_size,
         options.runs,
         table(rows)

@@ -1,6 +1,6 @@
 //! Compresses and decompresses a file with packline (.pln), zstd, lz4, xz, pigz and lrzip.
 
-use super::{machine, warm, work_directory};
+use super::{recorded, warm, work_directory};
 use crate::{environment, options, shell};
 use clap::{Args, ValueEnum};
 use packline_testkit::peer::{Cost, Job, median};
@@ -207,7 +207,7 @@ fn page(rows: &[Row], size: u64) -> String {
     format!(
         "# One file of {size} bytes, compressed and decompressed\n\n{}\n\nMedians of interleaved runs with the files in the page \
          cache; each result was compared with the input.\n\n{}",
-        machine::description(),
+        recorded::machine_description(),
         table(rows, size)
     )
 }

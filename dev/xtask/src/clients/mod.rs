@@ -1,20 +1,11 @@
 //! Programs of a distribution that call squashfs-tools or squashfs-tools-ng, run with the originals and with the drop-ins on the same
 //! input. Both runs must end as expected, print the same and leave the same trees.
 
-mod charliecloud;
-mod diffoscope;
-mod dracut;
-mod genimage;
-mod live_build;
-mod ltsp;
-mod mkosi;
-mod mmdebstrap;
+mod disks;
 mod outcome;
-mod rauc;
-mod remaster;
-mod repart;
+mod packages;
 mod run;
-mod snap;
+mod systems;
 
 use crate::{environment, shell};
 use clap::Args;
@@ -51,18 +42,18 @@ struct Client {
 }
 
 const CLIENTS: [Client; 12] = [
-    genimage::CLIENT,
-    rauc::CLIENT,
-    snap::CLIENT,
-    diffoscope::CLIENT,
-    repart::CLIENT,
-    live_build::CLIENT,
-    ltsp::CLIENT,
-    remaster::CLIENT,
-    mmdebstrap::CLIENT,
-    charliecloud::CLIENT,
-    mkosi::CLIENT,
-    dracut::CLIENT,
+    disks::GENIMAGE,
+    packages::RAUC,
+    packages::SNAP,
+    packages::DIFFOSCOPE,
+    disks::REPART,
+    systems::LIVE_BUILD,
+    systems::LTSP,
+    systems::REMASTER,
+    systems::MMDEBSTRAP,
+    packages::CHARLIECLOUD,
+    disks::MKOSI,
+    systems::DRACUT,
 ];
 
 /// Runs the chosen clients. If a client fails, the others still run, and the error has the output of each failed client. No client runs if

@@ -1,7 +1,6 @@
 //! Rules that the compiler does not check: on files, words, dependencies between crates, and paths in documents.
 
 mod arrows;
-mod documents;
 mod files;
 mod imports;
 mod words;
@@ -26,7 +25,7 @@ pub fn run() -> Result<(), String> {
         match kind.as_str() {
             "rs" => found.extend(files::source(&name, &text).into_iter().chain(words::check(&name, &text))),
             // The changelog names files of the past.
-            "md" if name != "CHANGELOG.md" => found.extend(documents::missing(root, &text)),
+            "md" if name != "CHANGELOG.md" => found.extend(files::missing(root, &text)),
             _ => {}
         }
         violations.extend(found.into_iter().map(|violation| format!("{name}: {violation}")));

@@ -8,15 +8,13 @@ use std::io::{Read, Seek};
 
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
 
-use super::bookmark::TarBookmark;
-use super::content::{Content, ContentPart, padding};
+use super::content::{Content, ContentPart, TarBookmark, padding};
 use super::fault::{ErrorPosition, unreadable};
 use super::header::{BLOCK, Header, is_zero};
 use super::input::Input;
 use super::member::{Member, choose_name};
-use super::number;
 use super::pax::{Pax, RecordFault};
-use super::{Meter, TarOptions};
+use super::{Meter, TarOptions, number};
 use unknown::is_known;
 
 /// Maximum bytes of an entry's extended header. Names, targets and attributes that a file system supports need far less.

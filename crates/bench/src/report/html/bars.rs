@@ -1,7 +1,6 @@
 //! Horizontal bars with whiskers. On a log scale, where length has no meaning, squares replace the bars.
 
-use super::axis::Scale;
-use super::frame::Frame;
+use super::axis::{Frame, Scale};
 use super::svg::{Anchor, Svg, TEXT, cut, text_width};
 
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! Line charts over the number of jobs.
 
-use super::axis::Scale;
-use super::frame::Frame;
+use super::axis::{Frame, Scale};
 use super::palette::Look;
 use super::svg::Svg;
 use crate::report::number;

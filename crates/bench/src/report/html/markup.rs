@@ -1,6 +1,6 @@
 //! Text and tables as HTML.
 
-use crate::report::table::Table;
+use crate::report::tables::Table;
 
 /// Headings up to this length are not wrapped.
 const SHORT: usize = 8;

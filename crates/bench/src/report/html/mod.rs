@@ -2,7 +2,6 @@
 
 mod axis;
 mod bars;
-mod frame;
 mod labels;
 mod lines;
 mod markup;
@@ -12,7 +11,6 @@ mod pareto;
 mod section;
 mod speeds;
 mod svg;
-mod versus;
 
 pub use page::html;
 pub(crate) use palette::push_new;

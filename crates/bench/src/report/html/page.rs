@@ -2,8 +2,8 @@
 
 use super::markup::{escaped, table};
 use super::palette::Palette;
-use super::section::Series;
-use super::{speeds, versus};
+use super::section::{self, Series};
+use super::speeds;
 use crate::report::figures::{Figures, Group, figures, groups};
 use crate::report::verdict::verdict;
 use crate::report::{Case, Report, Task, fragments, number, tables};
@@ -93,7 +93,7 @@ fn list(class: &str, sentences: &[String]) -> String {
 fn section<'g>(group: &'g Group<'g, 'g>, palette: &'g Palette<'g>) -> String {
     let series = Series::of(group, palette);
     let table = format!("<h3>Figures</h3>\n{}", table(&tables::runs(group)));
-    [series.pareto(), series.by_jobs(), versus::versus(&series), table].concat()
+    [series.pareto(), series.by_jobs(), section::versus(&series), table].concat()
 }
 
 fn fragments_section(figures: &[Figures]) -> Option<(String, String)> {

@@ -1,7 +1,6 @@
 //! Size against speed. Each configuration is a point, and a line joins the points that no other point beats in both.
 
-use super::axis::Scale;
-use super::frame::Frame;
+use super::axis::{Frame, Scale};
 use super::labels::{Area, placed};
 use super::markup::figure;
 use super::palette::Look;

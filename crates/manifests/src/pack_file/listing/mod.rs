@@ -4,7 +4,6 @@
 //! sets its attributes.
 
 mod globs;
-mod links;
 mod nodes;
 
 use std::ffi::OsStr;

@@ -1,11 +1,10 @@
 //! The walk: depth first, with a directory before its entries and names sorted by their bytes. Symbolic links are followed on
-//! request (`follow.rs`).
+//! request (`frame.rs`).
 //!
 //! Every file is opened relative to its directory's descriptor. The walk keeps the names of the directories from the root to the
 //! current one in memory. At most [`OPEN_DIRECTORIES`] of them are open. The directories above are opened again on the way back,
 //! through `..`, and must still be the same directories.
 
-mod follow;
 mod frame;
 
 use std::collections::BTreeMap;
@@ -23,8 +22,7 @@ use crate::directory::stat::{self, FileId};
 use crate::directory::xattr::{XattrReader, join};
 use crate::directory::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
 use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
-use follow::stat_at;
-use frame::Frame;
+use frame::{Frame, stat_at};
 pub(super) use frame::{open_directory, open_root};
 
 /// An entry before it is visited.

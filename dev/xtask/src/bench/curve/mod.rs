@@ -1,7 +1,6 @@
 //! Size against processor time of our levels and the libraries' levels, on the same blocks in memory, one thread.
 
 mod encoders;
-mod lzo2;
 mod points;
 
 use self::encoders::{Candidate, Compress, candidates};
@@ -44,7 +43,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         points.extend(measure(candidates(&options.codecs, &options.also, size)?, &blocks, size)?);
         if options.codecs.iter().any(|codec| codec == "lzo") {
             let file = work_directory(None)?.join("curve-blocks");
-            points.extend(lzo2::measure(&blocks, size, &file)?);
+            points.extend(encoders::lzo2_points(&blocks, size, &file)?);
         }
     }
     points.iter().for_each(|point| shell::print(&point.line(&points)));

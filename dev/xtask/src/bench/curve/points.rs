@@ -1,6 +1,6 @@
 //! The points of the curves, as a table.
 
-use super::super::machine;
+use crate::bench::recorded;
 use std::fmt::Write;
 
 /// One encoder on all blocks of one size.
@@ -75,7 +75,7 @@ pub fn page(points: &[Point], sample: u32) -> String {
          columns of a library's level: the cheapest of our levels whose size is not larger, and its time and size relative to the library's.\n\n\
          | block | codec | by | level | size | CPU | ours | time | size |\n\
          |--:|---|---|---|--:|--:|---|--:|--:|\n{}\n",
-        machine::description(),
+        recorded::machine_description(),
         lines.join("\n")
     )
 }

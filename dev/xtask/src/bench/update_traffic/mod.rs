@@ -6,7 +6,7 @@ mod table;
 mod traffic;
 mod zsync;
 
-use super::{machine, work_directory};
+use super::{recorded, work_directory};
 use crate::{options, shell};
 use clap::Args;
 use images::{Images, Kind};
@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> Result<(), String> {
             rows.extend(measure(&images, &kind, options, &programs)?);
         }
     }
-    let page = table::page(&machine::description(), &options.codec, &rows);
+    let page = table::page(&recorded::machine_description(), &options.codec, &rows);
     options.output.write("update-traffic", &table::csv(&rows), &page)
 }
 

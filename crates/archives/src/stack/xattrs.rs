@@ -1,8 +1,9 @@
-//! Extended attributes that overlayfs uses itself. They are not part of the merged tree.
-//!
-//! <https://docs.kernel.org/filesystems/overlayfs.html>; fs/overlayfs/overlayfs.h of Linux 6.12.
+//! Extended attributes of layers: those that overlayfs uses itself, and the sets of the others, each stored once, because most entries share
+//! a few sets.
 
-use packline_tree::{Entry, Kind, Xattr};
+use packline_tree::{Entry, Kind, NO_XATTR, Xattr};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The two forms of names. The second is for mounts with `userxattr`.
 pub(super) const PREFIXES: [&[u8]; 2] = [b"trusted.overlay.", b"user.overlay."];
@@ -22,7 +23,7 @@ pub(super) enum Meaning {
 ///
 /// # Errors
 /// Returns the name of an attribute that refers to another path.
-pub(super) fn take(entry: &mut Entry) -> Result<Meaning, Vec<u8>> {
+pub(super) fn take_meaning(entry: &mut Entry) -> Result<Meaning, Vec<u8>> {
     let mut meaning = Meaning::Nothing;
     if !entry.xattrs.iter().any(|xattr| own(&xattr.name).is_some()) {
         return Ok(meaning);
@@ -50,4 +51,42 @@ pub(super) fn opaque(form: usize) -> Xattr {
 fn own(name: &[u8]) -> Option<(usize, &[u8])> {
     let found = PREFIXES.iter().enumerate().find_map(|(form, prefix)| Some((form, name.strip_prefix(*prefix)?)));
     found.filter(|(_, name)| !name.starts_with(b"overlay."))
+}
+
+/// Memory of a set or an attribute in addition to its bytes, including its share of the map.
+const ITEM_BYTES: usize = 64;
+
+#[derive(Default)]
+pub(super) struct XattrSets {
+    sets: Vec<Rc<[Xattr]>>,
+    numbers: BTreeMap<Rc<[Xattr]>, u32>,
+    bytes: usize,
+}
+
+impl XattrSets {
+    /// The number of a set, independent of its order.
+    pub fn add(&mut self, mut xattrs: Vec<Xattr>) -> u32 {
+        if xattrs.is_empty() {
+            return NO_XATTR;
+        }
+        xattrs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        if let Some(number) = self.numbers.get(xattrs.as_slice()) {
+            return *number;
+        }
+        let number = self.sets.len() as u32;
+        let set = Rc::<[Xattr]>::from(xattrs);
+        self.bytes +=
+            set.iter().map(|xattr| xattr.name.len() + xattr.value.len() + ITEM_BYTES).sum::<usize>() + ITEM_BYTES;
+        self.sets.push(Rc::clone(&set));
+        self.numbers.insert(set, number);
+        number
+    }
+
+    pub fn get(&self, number: u32) -> &[Xattr] {
+        self.sets.get(number as usize).map_or(&[], |set| set)
+    }
+
+    pub fn memory(&self) -> usize {
+        self.bytes
+    }
 }

@@ -1,9 +1,13 @@
-//! Cache lines: one that moves between two cores, and many that are only read.
+//! Data that threads share: a queue under an uncontended lock, a cache line that moves between two cores, and many lines that are
+//! only read.
 #![allow(clippy::disallowed_methods, reason = "a panic where no thread starts is acceptable here")]
 
 use super::rounds;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hint::{self, black_box};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Rounds, and round trips in each: short rounds, because both threads have to be running all the time.
@@ -64,4 +68,19 @@ pub fn peek() -> f64 {
         black_box(black_box(&keys).iter().map(|key| key.0.load(Ordering::Relaxed)).min());
     });
     scan / KEYS as f64
+}
+
+/// Jobs in the queue: about a full window.
+const JOBS: u64 = 256;
+const STEPS: usize = 20_000;
+
+/// Nanoseconds to take the lock, push or pop a job, and release the lock.
+pub fn lock() -> f64 {
+    let queue = Mutex::new((0..JOBS).map(Reverse).collect::<BinaryHeap<_>>());
+    let both = rounds::each(STEPS, |step| {
+        let locked = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+        locked().push(Reverse(JOBS + step as u64));
+        black_box(locked().pop());
+    });
+    both / 2.0
 }

@@ -1,6 +1,6 @@
 //! Everything that CI checks, the quickest checks first.
 
-use crate::checks::{fuzz, models};
+use crate::checks::{concurrency, fuzz};
 use crate::{clients, clock, golden, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
@@ -16,7 +16,7 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
     timed("golden", || golden::run(&golden::Options::default()))?;
     timed("clients", || clients::run(&clients::Options::short()))?;
-    timed("models", models::loom)
+    timed("models", concurrency::loom)
 }
 
 /// Features that compile without the others. All of them together are what the other checks use.

@@ -1,8 +1,9 @@
-//! Writes generated tars to standard output without holding a whole tar in memory.
+//! Writes generated inputs: tars, to standard output without holding a whole tar in memory, and the hostile images, as files.
 
 use clap::ValueEnum;
-use packline_testkit::generate;
+use packline_testkit::{generate, hostile};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
@@ -24,7 +25,7 @@ pub enum Kind {
     Bulk,
 }
 
-pub fn run(kind: Kind, count: u64) -> Result<(), String> {
+pub fn tar(kind: Kind, count: u64) -> Result<(), String> {
     let mut sink = BufWriter::with_capacity(1 << 20, io::stdout().lock());
     let written = kind.write(count, &mut sink).and_then(|()| sink.flush());
     written.map_err(|cause| format!("standard output: {cause}"))
@@ -46,5 +47,24 @@ impl Kind {
             Kind::Sparse => generate::one_sparse_file(sink, count),
             Kind::Bulk => generate::mixed_bulk(sink, count),
         }
+    }
+}
+
+/// Writes the hostile images as files, to try them with any program.
+pub fn zoo(directory: &Path) -> Result<(), String> {
+    hostile::write_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_filled() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("zoo");
+        zoo(&directory).unwrap();
+        let images = std::fs::read_dir(&directory).unwrap().count() - 1;
+        assert_eq!(images, hostile::all().len());
     }
 }

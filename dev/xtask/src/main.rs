@@ -17,9 +17,8 @@ mod scale;
 mod shell;
 mod soak;
 mod tidy;
-mod zoo;
 
-use checks::{fuzz, matrix, models, races};
+use checks::{concurrency, fuzz, matrix};
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,7 +55,7 @@ enum Command {
     Races {
         /// [default: all]
         #[arg(value_name = "CHECKER")]
-        checkers: Vec<races::Checker>,
+        checkers: Vec<concurrency::Checker>,
     },
     /// Run programs that call squashfs-tools with the drop-ins instead, and compare their files and output
     Clients(clients::Options),
@@ -108,8 +107,8 @@ fn run(command: Command) -> Result<(), String> {
         Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),
         Command::Bare(options) => bare::run(&options),
-        Command::Models => models::run(),
-        Command::Races { checkers } => races::run(&checkers),
+        Command::Models => concurrency::models(),
+        Command::Races { checkers } => concurrency::races(&checkers),
         Command::Clients(options) => clients::run(&options),
         Command::Matrix(options) => matrix::run(&options),
         Command::Soak(options) => soak::run(&options),
@@ -118,8 +117,8 @@ fn run(command: Command) -> Result<(), String> {
         Command::Corpus(options) => corpus::run(&options),
         Command::Bench(benchmark) => benchmark.run(),
         Command::Package(package) => package.run(),
-        Command::Generate { kind, count } => generate::run(kind, count),
-        Command::Zoo { directory } => zoo::run(&directory),
+        Command::Generate { kind, count } => generate::tar(kind, count),
+        Command::Zoo { directory } => generate::zoo(&directory),
     }
 }
 

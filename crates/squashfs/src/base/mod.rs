@@ -2,7 +2,7 @@
 //!
 //! Nothing in a base is trusted. All of its blocks are read once when the base is opened, in the order of the file, and decoded on the workers
 //! (`places.rs`, `scan.rs`). The index keeps two hashes of each block: of the stored bytes, and of the content, hashed as deduplication hashes it
-//! (`index.rs`). A block of the new image with the same content hash gets the stored bytes, if the stored bytes have the same hash when they are
+//! (`places.rs` too). A block of the new image with the same content hash gets the stored bytes, if the stored bytes have the same hash when they are
 //! read again. No base can lead to wrong content, whether it is damaged, hostile or changes during the run.
 //!
 //! An image that is a source of the new one is decoded anyway. A base of that image ([`Base::of_source`]) receives each block when it is decoded,
@@ -14,7 +14,6 @@
 
 mod error;
 mod fit;
-mod index;
 mod places;
 mod scan;
 #[cfg(test)]
@@ -30,8 +29,7 @@ use packline_volume::Unit;
 
 pub use self::error::BaseError;
 use self::fit::{check_fit, own_record};
-use self::index::{Entry, Index};
-use self::places::Places;
+use self::places::{Entry, Index, Places};
 use self::scan::{Scanned, scan};
 use crate::format::superblock::flags;
 use crate::read::data_check::data_checksum;

@@ -4,8 +4,7 @@ use packline_codec::{Decoder, Spec};
 use packline_engine::{Config, Consumer, OrderedMap, Task};
 use packline_runtime::{Buffer, Buffers, WorkFault, of_fault};
 
-use super::index::Entry;
-use super::places::Places;
+use super::places::{Entry, Places};
 use crate::read::{BlockPlace, Image, ReadError};
 use crate::{BlockSize, Options};
 

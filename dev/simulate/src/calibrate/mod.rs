@@ -4,10 +4,9 @@
 //! shared or virtual machine the mean measures the disturbances.
 
 pub mod calibration;
-mod compute;
-mod copy;
 mod rounds;
 mod sharing;
+mod threads;
 mod wakes;
 
 use calibration::Calibration;
@@ -17,8 +16,8 @@ const SLEEPERS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Measures with 1 to `processors` threads.
 pub fn measure(processors: usize) -> Calibration {
-    let threads: Vec<usize> = (1..=processors).collect();
-    let speed: Vec<f64> = threads.iter().map(|&count| compute::speed(count)).collect();
+    let counts: Vec<usize> = (1..=processors).collect();
+    let speed: Vec<f64> = counts.iter().map(|&count| threads::speed(count)).collect();
     let alone = speed.first().copied().unwrap_or(1.0);
     Calibration {
         processors,
@@ -27,7 +26,7 @@ pub fn measure(processors: usize) -> Calibration {
         peek_ns: sharing::peek(),
         wakes: SLEEPERS.iter().map(|&sleepers| wakes::one(sleepers)).collect(),
         broadcasts: SLEEPERS.iter().map(|&sleepers| wakes::all(sleepers)).collect(),
-        copies: threads.iter().map(|&count| copy::bandwidth(count)).collect(),
+        copies: counts.iter().map(|&count| threads::bandwidth(count)).collect(),
         speeds: speed.iter().map(|speed| speed / alone).collect(),
     }
 }

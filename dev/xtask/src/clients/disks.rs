@@ -1,4 +1,4 @@
-//! genimage, systemd-repart and mkosi, which make disks and images of a configuration.
+//! genimage, systemd-repart and mkosi, which make disks and images from a configuration.
 
 use super::Client;
 use super::run::{Run, Times};

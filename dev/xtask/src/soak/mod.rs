@@ -1,7 +1,6 @@
 //! Random attacks on a release build. Each round has its own seed, so a finding can be repeated: run the same attack with the seed
 //! of the round and `--rounds 1`.
 
-mod appends;
 mod changes;
 mod collisions;
 mod damage;
@@ -50,7 +49,7 @@ impl Attack {
     fn round(self, scene: &mut Scene) -> Result<(), String> {
         match self {
             Attack::Damage => damage::round(scene),
-            Attack::Appends => appends::round(scene),
+            Attack::Appends => collisions::appends(scene),
             Attack::Changes => changes::round(scene),
             Attack::Signals => signals::round(scene),
             Attack::Collisions => collisions::round(scene),

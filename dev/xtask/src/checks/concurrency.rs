@@ -1,5 +1,5 @@
-//! Runs the engine's stress test under race checkers that find different faults: valgrind's helgrind also checks the order of
-//! locks, ThreadSanitizer knows the language's memory order, and miri interprets.
+//! The engine's threads under checkers. The stress test runs under race checkers that find different faults: valgrind's helgrind also
+//! checks the order of locks, ThreadSanitizer knows the language's memory order, and miri interprets. Models run under model checkers.
 
 use crate::{environment, shell};
 use clap::ValueEnum;
@@ -20,7 +20,7 @@ const THREAD_ITEMS: &str = "5000";
 const MIRI_ITEMS: &str = "8";
 
 /// Runs the given checkers, or all. Nothing is run unless all can be.
-pub fn run(given: &[Checker]) -> Result<(), String> {
+pub fn races(given: &[Checker]) -> Result<(), String> {
     let checkers = if given.is_empty() { Checker::value_variants() } else { given };
     if let Some((checker, hint)) = checkers.iter().find_map(|checker| Some((checker, checker.missing()?))) {
         return Err(format!("cannot run {checker:?}: {hint}; or give the checkers to run"));
@@ -109,6 +109,29 @@ fn thread_sanitizer() -> Result<(), String> {
 fn miri() -> Result<(), String> {
     let mut command = stress(&["+nightly", "miri", "run"], "miri", "");
     shell::run(command.env("MIRIFLAGS", "-Zmiri-many-seeds=0..2").args(["--", MIRI_ITEMS]))
+}
+
+/// Runs the engine under model checkers: loom tries every order of the steps of its primitives, shuttle runs the whole engine under
+/// random schedules.
+pub fn models() -> Result<(), String> {
+    loom()?;
+    under("shuttle", "schedules")
+}
+
+/// Each run takes half a minute once the models are built.
+pub fn loom() -> Result<(), String> {
+    under("loom", "models")
+}
+
+/// Runs the engine's tests of one module with the locks, atomics and threads of a checker, in a target directory of its own,
+/// because everything is compiled for it.
+fn under(checker: &str, module: &str) -> Result<(), String> {
+    let mut command = shell::cargo();
+    command.args(["test", "--release", "--package", "packline-engine", "--lib", module]);
+    command.env("RUSTFLAGS", format!("--cfg {checker}"));
+    // Linking with optimisation takes longer than it saves.
+    command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+    shell::run(command.env("CARGO_TARGET_DIR", environment::target_directory().join(checker)))
 }
 
 #[cfg(test)]

@@ -39,7 +39,13 @@ pub fn run(arguments: &[OsString], io: &mut Io) -> u8 {
 }
 
 /// Runs `packline NAME ARGUMENTS...`, or handles the options before any name.
-fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
+fn run_named(mut arguments: &[OsString], io: &mut Io) -> u8 {
+    while let Some((level, rest)) = log_level_before_name(arguments) {
+        if let Err(message) = start_log(&level, io) {
+            return report(&Failure::usage(format!("--log: {message}")), "packline", 2, io);
+        }
+        arguments = rest;
+    }
     let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
     match (name.to_str(), rest) {
         (Some("help"), []) => return run_bare(&["--help".into()], io),
@@ -49,12 +55,6 @@ fn run_named(arguments: &[OsString], io: &mut Io) -> u8 {
             return print_versions(io);
         }
         _ => {}
-    }
-    if let Some((level, rest)) = log_level_before_name(arguments) {
-        return match start_log(&level, "--log", io) {
-            Ok(()) => run_named(rest, io),
-            Err(failure) => report(&failure, "packline", 2, io),
-        };
     }
     if name.as_encoded_bytes().starts_with(b"-") {
         return run_bare(arguments, io);
@@ -76,12 +76,28 @@ fn log_level_before_name(arguments: &[OsString]) -> Option<(OsString, &[OsString
     Some((OsStr::from_bytes(level).to_owned(), rest))
 }
 
-/// Starts the log at the level named `text`, which `name` gave. Later settings change nothing.
-fn start_log(text: &OsStr, name: &str, io: &mut Io) -> Result<(), Failure> {
-    let level = logging::level(&text.to_string_lossy()).map_err(|what| Failure::usage(format!("{name}: {what}")))?;
-    io.host.log = None;
-    logging::start(level, io);
+/// Starts the log at the level named `text`, or changes its level: the last `--log` is in force. A background process gets this level.
+///
+/// # Errors
+/// A message for an unknown level.
+fn start_log(text: &OsStr, io: &mut Io) -> Result<(), String> {
+    logging::start(logging::level(&text.to_string_lossy())?, io);
+    io.host.log = Some(text.to_owned());
     Ok(())
+}
+
+/// Starts the log as `PACKLINE_LOG` or a `--log` before the name of the command says. A wrong variable must not break a build that runs
+/// a drop-in.
+fn start_requested_log(compat: Compat, io: &mut Io) -> Result<(), Failure> {
+    let Some(text) = io.host.log.clone() else { return Ok(()) };
+    match start_log(&text, io) {
+        Err(message) if compat.is_drop_in() => {
+            io.host.log = None;
+            io.warn(&format!("PACKLINE_LOG is ignored: {message}"));
+            Ok(())
+        }
+        started => started.map_err(|message| Failure::usage(format!("PACKLINE_LOG: {message}"))),
+    }
 }
 
 /// Prints `--version --verbose`: the containers, and the libraries that may change the bytes of an output.
@@ -163,10 +179,9 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
     if let Some(reason) = fake_root::refusal(command.name, io.host.is_static, io.host.fake_root) {
         return Err(Failure::failed(reason));
     }
-    match (invocation.log_level(), io.host.log.take()) {
-        (Some(level), _) => logging::start(level, io),
-        (None, Some(text)) => start_log(&text, "PACKLINE_LOG", io)?,
-        (None, None) => {}
+    match invocation.log_level() {
+        Some(level) => logging::start(level, io),
+        None => start_requested_log(command.compat, io)?,
     }
     if invocation.wants_json() {
         json_has_a_reader(io)?;

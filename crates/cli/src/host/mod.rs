@@ -47,7 +47,7 @@ pub struct Host {
     pub scratch: PathBuf,
     /// `PACKLINE_CACHE`: the place of the cache of compressed blocks.
     pub cache: Option<OsString>,
-    /// `PACKLINE_LOG`: the level of the log. `None` once an option has set it.
+    /// The level of the log: `PACKLINE_LOG`, or the last `--log` before the name of the command.
     pub log: Option<OsString>,
     /// The directory with the user's settings.
     pub home: Option<PathBuf>,

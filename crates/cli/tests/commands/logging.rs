@@ -111,6 +111,35 @@ fn drop_ins_obey_the_variable() {
 }
 
 #[test]
+fn drop_ins_ignore_an_invalid_variable_with_one_warning() {
+    let sandbox = tree();
+    let mut command = sandbox.command(&["mksquashfs", "tree", "image", "-quiet", "-no-progress"]);
+    let ran = packline_testkit::Ran::good(command.env("PACKLINE_LOG", "loud"));
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: PACKLINE_LOG is ignored: invalid level 'loud'"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_last_level_is_in_force() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "image"]);
+    assert_eq!(log_of(&sandbox, &["--log", "debug", "info", "image", "--log", "error"]), "");
+    let mut words = vec!["--log=error"; 20_000];
+    words.extend(["--log", "debug", "info", "image"]);
+    let log = log_of(&sandbox, &words);
+    assert!(log.contains("image: SquashFS image at byte 0\n"), "{log}");
+}
+
+#[test]
+#[cfg(feature = "mount")]
+fn a_level_before_the_name_reaches_the_background_process() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "image"]);
+    let message = sandbox.bad(1, &["--log", "debug", "mount", "image", "missing"]);
+    assert!(message.contains("image: SquashFS image at byte 0"), "{message}");
+}
+
+#[test]
 fn an_invalid_level_is_wrong_usage_that_lists_the_levels() {
     let sandbox = tree();
     sandbox.good(&["pack", "-q", "tree", "image"]);

@@ -121,6 +121,10 @@ pub fn start_background(called: &str, arguments: &[&[OsString]], io: &mut Io) ->
     let program = io.host.program.clone().ok_or_else(|| Failure::failed("cannot find the path of this program"))?;
     let mut command = process::Command::new(program);
     command.arg0(called).args(arguments.concat());
+    match &io.host.log {
+        Some(level) => command.env("PACKLINE_LOG", level),
+        None => command.env_remove("PACKLINE_LOG"),
+    };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |cause| Failure::failed(format!("cannot start the background process: {cause}"));
     let mut child = command.spawn().map_err(failed)?;

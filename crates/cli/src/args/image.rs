@@ -106,9 +106,12 @@ impl Offset {
                 let what = "standard input cannot provide both the content and a password (expected a file)";
                 return Err(Failure::failed(what));
             }
+            let Some(file) = file else {
+                let what = "is a stream, which cannot be read again with the password (expected a file)";
+                return Err(Failure::failed(format!("{}: {what}", path.escaped())));
+            };
             let password = password::ask(io, false)?;
-            let input = file.map_or_else(|| self::input(path, io), |file| Ok(Input::Opened(file)))?;
-            return Ok(self.open_with(input, again, resources, Some(&password))?);
+            return Ok(self.open_with(Input::Opened(file), again, resources, Some(&password))?);
         }
         Ok(opened?)
     }

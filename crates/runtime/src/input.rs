@@ -1,7 +1,7 @@
 //! Inputs that can be read at an offset.
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 use std::ops::Deref;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -36,6 +36,17 @@ pub trait Input: Send + Sync {
     /// [`io::ErrorKind::UnexpectedEof`] if there are fewer bytes.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
+    /// Reads from `offset` into some of `buffers`, in order, with one call. Returns the number of bytes, which is 0 only at the end.
+    ///
+    /// # Errors
+    /// As for [`Input::read_at`].
+    fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let Some(buffer) = buffers.iter_mut().find(|buffer| !buffer.is_empty()) else { return Ok(0) };
+        let bytes = left(self, offset).min(buffer.len());
+        self.read_at(offset, &mut buffer[..bytes])?;
+        Ok(bytes)
+    }
+
     /// Whether the bytes, or their number, may have changed since the input was opened.
     fn changed(&self) -> io::Result<bool> {
         Ok(false)
@@ -45,6 +56,11 @@ pub trait Input: Send + Sync {
     fn stamp(&self) -> Option<FileStamp> {
         None
     }
+}
+
+/// The number of bytes from `offset` to the end, if a buffer can be as large.
+fn left<I: Input + ?Sized>(input: &I, offset: u64) -> usize {
+    usize::try_from(input.size().saturating_sub(offset)).unwrap_or(usize::MAX)
 }
 
 /// The bytes that are compressed or decompressed. The kind of the source changes no byte of the output.
@@ -104,6 +120,11 @@ impl FileInput {
     }
 }
 
+fn became_shorter() -> io::Error {
+    let what = "the file became shorter while it was read (expected an unchanged file)";
+    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+}
+
 fn not_readable(kind: FileType) -> String {
     let found = match kind {
         _ if kind.is_dir() => "a directory",
@@ -121,11 +142,21 @@ impl Input for FileInput {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset).map_err(|cause| match cause.kind() {
-            io::ErrorKind::UnexpectedEof if offset.saturating_add(buffer.len() as u64) <= self.size => {
-                io::Error::new(cause.kind(), "the file became shorter while it was read (expected an unchanged file)")
-            }
+            io::ErrorKind::UnexpectedEof if offset.saturating_add(buffer.len() as u64) <= self.size => became_shorter(),
             _ => cause,
         })
+    }
+
+    fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let left = left(self, offset);
+        if left == 0 || buffers.iter().all(|buffer| buffer.is_empty()) {
+            return Ok(0);
+        }
+        match rustix::io::preadv(&self.file, buffers, offset)? {
+            0 => Err(became_shorter()),
+            // The file may have become longer.
+            bytes => Ok(bytes.min(left)),
+        }
     }
 
     fn changed(&self) -> io::Result<bool> {
@@ -151,9 +182,14 @@ impl<I> InputStream<I> {
 
 impl<I: Deref<Target = T>, T: Input + ?Sized> Read for InputStream<I> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.input.size().saturating_sub(self.at);
-        let bytes = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let bytes = into.len().min(left(&*self.input, self.at));
         self.input.read_at(self.at, &mut into[..bytes])?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+
+    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        let bytes = self.input.read_vectored_at(self.at, buffers)?;
         self.at += bytes as u64;
         Ok(bytes)
     }
@@ -189,6 +225,32 @@ mod tests {
         file.set_len(3).unwrap();
         let refused = input.read_at(0, &mut [0; 6]).unwrap_err();
         assert!(refused.to_string().contains("became shorter"), "{refused}");
+        assert_eq!(refused.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn fills_several_buffers_up_to_the_size_at_opening() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"packline").unwrap();
+        let input = FileInput::new(file.try_clone().unwrap()).unwrap();
+        file.write_all(b"more").unwrap();
+        let inputs: [(&dyn Input, _); 2] = [(&input, [6, 2]), (&b"packline".to_vec(), [3, 5])];
+        for (input, expected) in inputs {
+            let mut stream = InputStream::new(input, 0);
+            let mut read = || {
+                let (mut first, mut second) = ([0; 3], [0; 3]);
+                let bytes = stream.read_vectored(&mut [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)]);
+                (bytes.unwrap(), [first, second].concat())
+            };
+            let (bytes, found) = read();
+            assert_eq!((bytes, &found[..bytes]), (expected[0], &b"packline"[..bytes]));
+            let (more, found) = read();
+            assert_eq!(&found[..more], &b"packline"[bytes..bytes + more]);
+        }
+        let mut end = [0; 3];
+        assert_eq!(input.read_vectored_at(8, &mut [IoSliceMut::new(&mut end)]).unwrap(), 0);
+        file.set_len(3).unwrap();
+        let refused = input.read_vectored_at(3, &mut [IoSliceMut::new(&mut end)]).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::UnexpectedEof);
     }
 

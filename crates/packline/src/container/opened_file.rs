@@ -1,7 +1,8 @@
 //! A file that is opened once, and recognised by the bytes that are read then.
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, IoSliceMut, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -27,9 +28,11 @@ struct Shared {
 
 #[derive(Debug)]
 struct Head {
-    /// Empty if the first bytes cannot be read: the error then belongs to the operation that needs the bytes.
+    /// Fewer bytes than the file has if they cannot be read.
     bytes: Vec<u8>,
     kind: Option<ContentKind>,
+    /// Why the bytes cannot be read.
+    failure: Option<io::Error>,
 }
 
 impl OpenedFile {
@@ -86,19 +89,44 @@ impl OpenedFile {
 
     fn read_head(&self) -> &Head {
         self.0.head.get_or_init(|| {
-            let mut bytes = vec![0; self.size().min(HEAD as u64) as usize];
-            if self.0.input.read_at(0, &mut bytes).is_err() {
-                bytes.clear();
-            }
+            let wanted = if self.has_no_size() { HEAD } else { self.size().min(HEAD as u64) as usize };
+            let mut bytes = Vec::with_capacity(wanted);
+            let reader = FileReader { file: self.clone(), at: 0 };
+            let failure = reader.take(wanted as u64).read_to_end(&mut bytes).err();
             let kind = ContentKind::of_head(&bytes);
             log_kind(&self.0.path, kind);
-            Head { bytes, kind }
+            Head { bytes, kind, failure }
         })
     }
 
-    /// The bytes from front to back.
-    pub(crate) fn stream(&self) -> InputStream<Arc<dyn Input>> {
-        InputStream::new(Arc::new(self.clone()), 0)
+    /// As [`OpenedFile::head`]. A file that is shorter than its size, as many files in `/sys` are, is no error.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the first bytes cannot be read.
+    pub(crate) fn readable_head(&self) -> Result<&[u8], Error> {
+        let Head { bytes, failure, .. } = self.read_head();
+        let Some(failure) = failure else { return Ok(bytes) };
+        let cause = failure.raw_os_error().map_or_else(|| failure.kind().into(), io::Error::from_raw_os_error);
+        Err(Error::Source { path: self.0.path.clone(), action: "cannot read", cause })
+    }
+
+    /// Whether this is a file of size 0. Files of the kernel (`/proc`) report that size but may have content.
+    fn has_no_size(&self) -> bool {
+        self.is_regular() && self.size() == 0
+    }
+
+    /// Whether this file has content but reports size 0. It cannot be read at offsets.
+    pub(crate) fn is_unsized(&self) -> bool {
+        self.has_no_size() && !self.head().is_empty()
+    }
+
+    /// The bytes from front to back. A file that reports size 0 is read to its end.
+    pub(crate) fn stream(&self) -> Box<dyn Read + Send> {
+        if self.has_no_size() {
+            return Box::new(FileReader { file: self.clone(), at: 0 });
+        }
+        let input: Arc<dyn Input> = Arc::new(self.clone());
+        Box::new(InputStream::new(input, 0))
     }
 
     /// The attributes that an output takes from this file.
@@ -106,6 +134,20 @@ impl OpenedFile {
     pub(crate) fn attributes(&self) -> Result<FileAttributes, Error> {
         let about = FileAttributes::of_source(self.0.input.file());
         about.map_err(|cause| Error::Source { path: self.0.path.clone(), action: "cannot read", cause })
+    }
+}
+
+/// Reads a file to its end, whatever its size says.
+struct FileReader {
+    file: OpenedFile,
+    at: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.file.0.input.file().read_at(into, self.at)?;
+        self.at += bytes as u64;
+        Ok(bytes)
     }
 }
 
@@ -125,11 +167,33 @@ impl Input for OpenedFile {
         self.0.input.read_at(offset, buffer)
     }
 
+    fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.0.input.read_vectored_at(offset, buffers)
+    }
+
     fn changed(&self) -> io::Result<bool> {
         self.0.input.changed()
     }
 
     fn stamp(&self) -> Option<FileStamp> {
         self.0.input.stamp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_files_that_report_size_zero() {
+        let file = OpenedFile::open("/proc/self/status").unwrap();
+        assert!(file.size() == 0 && file.is_unsized());
+        assert!(file.readable_head().unwrap().starts_with(b"Name:"));
+        let mut whole = String::new();
+        file.stream().read_to_string(&mut whole).unwrap();
+        assert!(whole.len() > HEAD && whole.starts_with("Name:"), "{whole}");
+        let empty = tempfile::NamedTempFile::new().unwrap();
+        let empty = OpenedFile::open(empty.path()).unwrap();
+        assert!(!empty.is_unsized() && empty.readable_head().unwrap().is_empty());
     }
 }

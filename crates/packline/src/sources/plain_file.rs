@@ -50,8 +50,9 @@ fn is_plain(place: &ImagePlace, company: Company) -> Result<bool, Error> {
         return Ok(false);
     }
     let file = place.file()?;
+    let head = file.readable_head()?;
     Ok(match file.content_kind() {
-        None if has_tar_magic(file.head()) => false,
+        None if has_tar_magic(head) => false,
         None => {
             let foreign = company == Company::Alone && ContentKind::foreign(file).is_some();
             !foreign && place.open(metadata_cache(None)).is_err()

@@ -110,7 +110,7 @@ impl Task for Store {
         let UnreadTar { name, content, .. } = tar;
         let may_be_empty = content.may_be_empty();
         let tar = match content {
-            UnreadContent::Tar(TarContent::File(file)) => self.store(&name, Box::new(file.stream()))?,
+            UnreadContent::Tar(TarContent::File(file)) => self.store(&name, file.stream())?,
             UnreadContent::Tar(TarContent::Stream(stream)) => self.store(&name, stream)?,
             #[cfg(feature = "oci")]
             UnreadContent::Oci(layer) => {

@@ -51,7 +51,7 @@ impl TarPlan {
         let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
         let file = match opened {
             Some(file) if file.is_regular() => file,
-            Some(device) => return TarPlan::of_stream(path.escaped(), Box::new(device.stream())),
+            Some(device) => return TarPlan::of_stream(path.escaped(), device.stream()),
             None => {
                 let file = File::open(&path).map_err(refused)?;
                 let about = file.metadata().map_err(refused)?;
@@ -61,7 +61,10 @@ impl TarPlan {
                 OpenedFile::described(path.clone(), file, about).map_err(refused)?
             }
         };
-        let head = file.head();
+        if file.is_unsized() {
+            return TarPlan::of_stream(path.escaped(), file.stream());
+        }
+        let head = file.readable_head()?;
         refuse_container(&path, head, || ContentKind::foreign(&file))?;
         if head.starts_with(&ZEROS) && !may_be_empty_tar(&path) {
             // The content of a blank disk image must not be taken for the end of a tar.

@@ -95,7 +95,7 @@ impl OpenedInput {
     fn opened(file: OpenedFile) -> Result<OpenedInput, Error> {
         let path = file.path().to_path_buf();
         if !file.is_regular() {
-            return Ok(OpenedInput::of(path, Bytes::Stream(Box::new(file.stream())), None));
+            return Ok(OpenedInput::of(path, Bytes::Stream(file.stream()), None));
         }
         let about = file.attributes()?;
         Ok(OpenedInput::of(path, Bytes::At(Arc::new(file)), Some(about)))

@@ -167,7 +167,7 @@ pub(crate) fn pack_tree(
             return pack_directory((path, directory, prefix), open()?, &options, resources, observer);
         }
         Source::TarStream { name, stream } => (name, stream),
-        Source::TarFile { path, opened: Some(opened) } => (path.escaped(), Box::new(opened.stream())),
+        Source::TarFile { path, opened: Some(opened) } => (path.escaped(), opened.stream()),
         Source::TarFile { path, opened: None } => match File::open(&path) {
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),

@@ -319,6 +319,15 @@ fn a_failing_source_is_named() {
 }
 
 #[test]
+fn the_parameters_of_the_codec_are_checked() {
+    let gzip = packline_codec::GzipParams { window: 99, ..Default::default() };
+    let options = Options { codec: Spec::Gzip(gzip), ..options("gzip") };
+    let mut image = Vec::new();
+    let refused = Writer::new(&mut image, options, Config::new(0, 0), start(usize::MAX));
+    assert!(matches!(refused, Err(Error::Codec(_))));
+}
+
+#[test]
 fn a_full_sink_is_named_with_its_offset() {
     struct Full;
     impl Sink for Full {

@@ -145,10 +145,11 @@ impl<'s> Writer<'s> {
     /// with a smaller budget, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Codec`] if SquashFS does not support the codec, [`Error::Work`] if threads cannot be started. Parameters that do not fit the
-    /// block size ([`packline_codec::Spec::validate`]) are an error of the first block.
+    /// [`Error::Codec`] if SquashFS does not support the codec, or if its parameters are invalid or do not fit the block size;
+    /// [`Error::Work`] if threads cannot be started.
     pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
         check_codec(&options.codec)?;
+        options.codec.validate(options.block_size.bytes())?;
         let window = config.budget;
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,

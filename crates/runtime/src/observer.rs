@@ -24,8 +24,9 @@ pub struct FailedOutput<'a> {
     pub cause: &'a io::Error,
 }
 
-impl<'a, E: std::error::Error> From<&'a E> for Problem<'a> {
-    fn from(error: &'a E) -> Problem<'a> {
+impl<'a> Problem<'a> {
+    /// An error that belongs to no output.
+    pub fn without_output(error: &'a dyn std::error::Error) -> Problem<'a> {
         Problem { error, output: None }
     }
 }

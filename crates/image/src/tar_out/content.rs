@@ -92,7 +92,7 @@ impl<'a> Content<'a> {
         match self.opened.compare_data(resources) {
             Err(fault) if self.asked.continue_on_error => {
                 self.summary.damaged += 1;
-                self.observer.problem((&fault).into());
+                self.observer.problem(fault.as_problem());
                 Ok(())
             }
             compared => compared,
@@ -129,7 +129,7 @@ impl<'a> Content<'a> {
         if !self.asked.continue_on_error {
             return Err(fault);
         }
-        self.observer.problem((&fault).into());
+        self.observer.problem(fault.as_problem());
         Ok(())
     }
 

@@ -282,7 +282,7 @@ fn check_patterns(opened: &OpenedImage, asked: &TarOptions, observer: &mut dyn O
     match selection.unmatched(&place) {
         None => Ok(false),
         Some(error) if asked.continue_on_error => {
-            observer.problem((&error).into());
+            observer.problem(error.as_problem());
             Ok(true)
         }
         Some(error) => Err(error),

@@ -190,9 +190,14 @@ impl Bases {
     /// The sum of the counts after the output was written; `None` without a base, and if no block of the sources was reused.
     pub(crate) fn finish(&self, observer: &mut dyn Observer) -> Option<BaseCounts> {
         self.warn(observer, |counts| counts.changed, "changed while they were read, and were compressed again");
-        for (path, base) in &self.list {
-            let BaseCounts { blocks, taken, .. } = base.counts();
-            log::debug!("{}: {taken} blocks taken from this base, which has {blocks} distinct blocks", path.escaped());
+        if log::log_enabled!(log::Level::Debug) {
+            for (path, base) in &self.list {
+                let BaseCounts { blocks, taken, .. } = base.counts();
+                log::debug!(
+                    "{}: {taken} blocks taken from this base, which has {blocks} distinct blocks",
+                    path.escaped()
+                );
+            }
         }
         let counts = self.list.iter().map(|(_, base)| base.counts()).reduce(BaseCounts::and);
         counts.filter(|counts| self.requested || counts.taken > 0)

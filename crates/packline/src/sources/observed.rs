@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::escape::Escape;
-use packline_runtime::{Observer, Pass, Progress, Resources};
+use packline_runtime::{Observer, Pass, Problem, Progress, Resources};
 use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
 
 use super::changes::{Changes, NewRoot};
@@ -139,7 +139,7 @@ impl<'a> ObservedSource<'a> {
         self.source.take_warnings().iter().for_each(|message| self.warn(message));
         for error in self.source.take_problems() {
             self.errors += 1;
-            self.observer.problem((&error).into());
+            self.observer.problem(Problem::without_output(&error));
         }
         next
     }

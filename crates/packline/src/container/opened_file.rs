@@ -99,7 +99,7 @@ impl OpenedFile {
         })
     }
 
-    /// As [`OpenedFile::head`]. A file that is shorter than its size, as many files in `/sys` are, is no error.
+    /// As [`OpenedFile::head`]. A file that is shorter than its size, as many files in `/sys` are, is not an error.
     ///
     /// # Errors
     /// [`Error::Source`] if the first bytes cannot be read.

@@ -166,7 +166,7 @@ fn mounts_under_fakeroot_and_pseudo_can_be_read() {
             cat on/file > read || true; $P umount on
             test "$(cat read)" = content
             if $P mount s.sqfs on -o allow_root 2> refused; then $P umount on; exit 1; fi
-            grep -q 'allow-root would keep this user out' refused
+            grep -q 'allow-root would lock out the real user' refused
         "#;
         run(&sandbox, program, script);
     }

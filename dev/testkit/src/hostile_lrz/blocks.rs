@@ -55,7 +55,7 @@ pub(super) fn all() -> Vec<Specimen> {
         }),
         Specimen::new(
             "bad-plain-differs",
-            "not compressed",
+            "uncompressed",
             "a stored block with another length of plain data",
             || literals(Block::new(NONE, WORDS, LENGTH + 1)),
         ),

@@ -56,7 +56,7 @@ pub(super) fn all() -> Vec<Specimen> {
         }),
         Specimen::new("bad-gcm-suite", "AES-256-GCM", "0.7: an unknown cipher", || gcm(1, 2)),
         Specimen::new("bad-gcm-password", "password", "0.7: encrypted by its flag, but not in fact", || gcm(1, 1)),
-        Specimen::new("bad-gcm-cut", "encrypted", "0.7: encrypted, and it ends after the magic", || {
+        Specimen::new("bad-gcm-cut", "encryption", "0.7: encrypted, and it ends after the magic", || {
             gcm(1, 1)[..30].to_vec()
         }),
         Specimen::new("bad-no-room-for-md5", "MD5", "a digest that does not fit into the file", || {

@@ -177,7 +177,7 @@ fn rejects_order_without_effect() {
         (
             &["source", "x.sqfs", "--order", "similar", "-j", "1", "-c", "gzip", "-b", "16K", "--mem", "23M"],
             1,
-            "source: comparing 1 files may take ",
+            "source: comparing 1 files may need ",
         ),
         (&["source", "x.lrz", "--order", "path"], 2, "--order: a .lrz file stores a tar in its own order"),
     ] {

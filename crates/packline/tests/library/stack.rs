@@ -60,7 +60,7 @@ fn rejects_invalid_stacks() {
         assert!(!top.path().join("out.sqfs").exists());
         error
     };
-    assert_eq!(refused(Source::stack([])), "a stack without layers (expected one at least)");
+    assert_eq!(refused(Source::stack([])), "a stack without layers (expected at least one)");
     let mut options = DirectoryOptions::default();
     options.errors = ReadErrors::LeaveOut;
     let source = Source::Directory { path: top.path().join("a"), options };

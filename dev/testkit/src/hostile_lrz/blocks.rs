@@ -53,12 +53,9 @@ pub(super) fn all() -> Vec<Specimen> {
         Specimen::new("bad-stored-huge", "(expected all of them)", "a block of 2^64 - 1 bytes", || {
             wide(Block { stored: u64::MAX, ..Block::new(ZLIB, WORDS, LENGTH) })
         }),
-        Specimen::new(
-            "bad-plain-differs",
-            "uncompressed",
-            "a stored block with another length of plain data",
-            || literals(Block::new(NONE, WORDS, LENGTH + 1)),
-        ),
+        Specimen::new("bad-plain-differs", "uncompressed", "a stored block with another length of plain data", || {
+            literals(Block::new(NONE, WORDS, LENGTH + 1))
+        }),
         Specimen::new("bad-plain-huge", "9223372036854775808", "2^64 - 1 bytes of plain data", || {
             wide(Block::new(ZLIB, &zlib(WORDS), u64::MAX))
         }),

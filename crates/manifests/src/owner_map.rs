@@ -126,7 +126,7 @@ mod tests {
             (&["u:-1:2"], "not a rule"),
             (&["1:4294967296"], "not a rule"),
             (&["u:7-6:0"], "6 is less than 7"),
-            (&["0-1:4294967295"], "1 becomes more than 4294967295"),
+            (&["0-1:4294967295"], "1 would become more than 4294967295"),
             (&["u:5:1", "4-6:1"], "an earlier rule"),
             (&["u:5-9:1", "u:9-10:1"], "an earlier rule"),
             (&["u:5-9:1", "u:6:1"], "an earlier rule"),

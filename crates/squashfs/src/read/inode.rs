@@ -7,11 +7,11 @@ use packline_engine::CancelToken;
 use packline_runtime::unless_cancelled;
 use packline_tree::{Device, Meta};
 use packline_volume as volume;
-pub use packline_volume::NodeId as InodeRef;
 use packline_volume::{NodeType, OpaquePosition};
 
 /// Position of an inode: start of its metadata block in the inode table << 16, and offset in the decompressed block. Two names of one inode have
 /// the same reference. The reference, not the number, identifies an inode.
+pub use packline_volume::NodeId as InodeRef;
 
 /// Marks a file without a tail end, in a [`OpaquePosition`].
 const NO_TAIL: u64 = u64::MAX;

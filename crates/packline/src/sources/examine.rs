@@ -3,7 +3,7 @@
 use super::directory::{DirectoriesPlan, DirectoryPlan};
 use super::image::ImagePlan;
 use super::planned::{OpenSource, Opening, PlannedSource, Share};
-use super::source::{Source, Stack};
+use super::source::Source;
 use super::stack::StackPlan;
 use super::tar::TarPlan;
 use crate::error::Error;
@@ -21,7 +21,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
         Source::Image(image) => Box::new(ImagePlan { image, listener: None }),
         Source::Stack(stack) => Box::new(StackPlan::new(stack)?),
         #[cfg(feature = "oci")]
-        Source::Oci(image) => Box::new(StackPlan::new(Stack::of([Source::Oci(image)]))?),
+        Source::Oci(image) => Box::new(StackPlan::new(super::source::Stack::of([Source::Oci(image)]))?),
         Source::Entries { name, source } => Box::new(EntriesPlan { name, source }),
     })
 }

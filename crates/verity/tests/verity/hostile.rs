@@ -10,7 +10,7 @@ use crate::support::{check, check_at, image, tree};
 
 /// A change of a superblock: its offset, its bytes, and a part of the error.
 const ZOO: [(&str, usize, &[u8], &str); 14] = [
-    ("no signature", 0, b"VERITY", "no superblock"),
+    ("no signature", 0, b"VERITY", "no dm-verity superblock"),
     ("another version", 8, &[2], "version is 2 (expected 1)"),
     ("Chrome OS's hashes", 12, &[0], "hash type is 0 (expected 1)"),
     ("another algorithm", 32, b"sha512", "'sha512' (expected sha256)"),

@@ -101,8 +101,8 @@ impl Store {
         self.root.join(directory).join(name)
     }
 
-    /// Reads the file of an entry into `bytes`, which is empty if there is no such file. Of a file with more than `most` bytes,
-    /// reads only one byte more.
+    /// Reads the file of an entry into `bytes`, which is empty if there is no such file. Reads at most one byte more than
+    /// `most`, which shows that the file is too long.
     pub(crate) fn read(&self, key: &Key, most: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         bytes.clear();
         let path = self.path(key);

@@ -91,9 +91,9 @@ pub enum CodecError {
     #[error("{codec}: decompressing needs {needed} bytes of memory (expected at most {limit})")]
     Memory {
         codec: &'static str,
-        /// Memory needed in bytes; 0 if the library does not report it.
+        /// Bytes of memory needed; 0 if the library does not report it.
         needed: u64,
-        /// Memory allowed in bytes.
+        /// Bytes of memory allowed.
         limit: u64,
     },
     #[error("{codec}: out of memory")]

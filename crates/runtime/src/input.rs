@@ -238,7 +238,8 @@ mod tests {
         for (input, expected) in inputs {
             let mut stream = InputStream::new(input, 0);
             let mut read = || {
-                let (mut first, mut second) = ([0; 3], [0; 3]);
+                let mut first = [0; 3];
+                let mut second = [0; 3];
                 let bytes = stream.read_vectored(&mut [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)]);
                 (bytes.unwrap(), [first, second].concat())
             };

@@ -93,7 +93,7 @@ impl Grant {
 pub struct Shortage {
     /// Bytes allowed.
     pub allowed: u64,
-    /// Smallest amount that works in bytes.
+    /// The smallest amount that is enough, in bytes.
     pub needed: u64,
 }
 

@@ -19,21 +19,22 @@ pub const LEVELS: [(&str, LevelFilter); 5] = [
     ("trace", LevelFilter::Trace),
 ];
 
-static SINK: Sink = Sink { own: AtomicUsize::new(0), others: AtomicUsize::new(0), place: OnceLock::new() };
+static SINK: Sink = Sink { own: AtomicUsize::new(0), others: AtomicUsize::new(0), output: OnceLock::new() };
 
 struct Sink {
     /// The level of our own crates.
     own: AtomicUsize,
     /// The level of other crates.
     others: AtomicUsize,
-    place: OnceLock<Place>,
+    output: OnceLock<LineOutput>,
 }
 
-struct Place {
+/// What a line needs besides its text.
+struct LineOutput {
     /// The name of the program, with which each line begins.
     called: &'static str,
     /// The progress bar, which is hidden while a line is printed.
-    drawn: DrawnBar,
+    bar: DrawnBar,
 }
 
 impl Sink {
@@ -43,7 +44,7 @@ impl Sink {
 
     fn start(&'static self, level: &AtomicUsize, filter: LevelFilter, io: &Io) {
         level.store(filter as usize, Ordering::Relaxed);
-        self.place.get_or_init(|| Place { called: io.called, drawn: io.drawn.clone() });
+        self.output.get_or_init(|| LineOutput { called: io.called, bar: io.drawn.clone() });
         // Fails if the sink is set already.
         let _: Result<(), log::SetLoggerError> = log::set_logger(self);
         log::set_max_level(log::max_level().max(filter));
@@ -56,7 +57,7 @@ impl Log for Sink {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let Some(Place { called, drawn }) = self.place.get().filter(|_| self.enabled(record.metadata())) else {
+        let Some(LineOutput { called, bar }) = self.output.get().filter(|_| self.enabled(record.metadata())) else {
             return;
         };
         let text = record.args().to_string();
@@ -67,7 +68,7 @@ impl Log for Sink {
             format!("{called}: {text}\n")
         };
         // A closed standard error does not stop the work.
-        let _: io::Result<()> = drawn.aside(|| stderr().write_all(line.as_bytes()));
+        let _: io::Result<()> = bar.aside(|| stderr().write_all(line.as_bytes()));
     }
 
     fn flush(&self) {}

@@ -26,8 +26,8 @@ pub(super) struct SourceEntry {
     pub(super) file: Option<FileData>,
 }
 
-/// Walks an image depth first, names ordered by their bytes. Of a file's names that are kept, the first is the file and the others are links to
-/// it.
+/// Walks an image depth first, names ordered by their bytes. The first kept name of a file is the file, and its other
+/// kept names are links to the first.
 pub(super) struct Names {
     walk: Walk,
     links: Links,

@@ -6,9 +6,9 @@ use packline_squashfs::{BlockSize, min_window};
 
 use crate::error::Error;
 
-/// Minimum memory for the tree, bytes: a few thousand entries, and 1 MiB of the last tail ends.
+/// Minimum memory for the tree, in bytes: a few thousand entries, and 1 MiB of the last tail ends.
 const TREE_LEAST: u64 = 2 << 20;
-/// Minimum default in bytes of content in flight.
+/// Lower bound, in bytes, of the default for content in flight.
 const WINDOW_LEAST: u64 = 16 << 20;
 
 /// Upper bounds for the plan of a pack.

@@ -26,7 +26,7 @@ const BUFFERS_MOST: u64 = 32 << 20;
 const BUFFERS_LEAST: u64 = 4 << 20;
 /// Minimum memory of a decompressor in bytes.
 pub(super) const DECOMPRESSOR_LEAST: u64 = WINDOW_LEAST + BUFFERS_LEAST;
-/// Memory of a tar that a stack reads in its file, bytes: a buffer.
+/// Memory of a tar that a stack reads in its file, in bytes: a buffer.
 pub(super) const LAYER: u64 = 64 << 10;
 
 /// A tar whose first bytes were read.

@@ -105,7 +105,7 @@ pub struct DirectoryOptions {
     /// Canonical path of a directory to list alone; empty for the root. Outside it, only the directories above it are listed. A
     /// file whose other names are outside is a file, not a hard link.
     pub below: Bytes,
-    /// The entries to list, if not all. Of a file with several names, only the listed names count.
+    /// The entries to list, if not all. A file with several names has only the listed names.
     pub only: Option<Names>,
     /// How an entry that cannot be read is treated.
     pub errors: ReadErrors,

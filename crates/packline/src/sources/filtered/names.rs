@@ -49,7 +49,7 @@ pub(super) struct OmittedNames {
     /// Targets of waiting links by the link's name, and the links by target.
     waiting: BTreeMap<Bytes, Bytes>,
     wanted: BTreeMap<Bytes, Vec<Bytes>>,
-    /// Memory left in bytes.
+    /// Bytes of memory left.
     left: u64,
     full: bool,
 }

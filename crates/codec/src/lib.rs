@@ -13,6 +13,7 @@
 //! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks,
 //!   .lrz files, deltas and all decoding.
 
+mod anchors;
 mod bytes;
 mod bzip2;
 mod coding;
@@ -45,6 +46,7 @@ mod zpaq;
 mod zstd;
 
 pub use self::bzip2::Bzip2Params;
+pub use anchors::{Anchor, anchors};
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};

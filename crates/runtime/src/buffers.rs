@@ -3,6 +3,7 @@
 //!
 //! A [`Buffer`] is not a slab of `packline_codec`: most buffers are only partly filled, and the remaining pages are never touched.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_engine::Permit;
@@ -33,6 +34,19 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         self.home.spares.give(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// A range of a buffer that several threads read.
+#[derive(Debug, Clone)]
+pub struct SharedBytes {
+    pub buffer: Arc<Buffer>,
+    pub range: Range<usize>,
+}
+
+impl SharedBytes {
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer.bytes[self.range.clone()]
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::SharedBytes;
+
 /// Receives the bytes of an output, only on the caller's thread. A stream can only append.
 pub trait Sink {
     /// Appends all of `bytes`.
@@ -11,6 +13,17 @@ pub trait Sink {
     /// can only append.
     fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<bool> {
         Ok(false)
+    }
+
+    /// Does what [`Sink::write_at`] does. The sink may write the bytes later, on a thread of its own; a later call then returns the
+    /// error.
+    fn write_shared(&mut self, offset: u64, bytes: SharedBytes) -> io::Result<bool> {
+        self.write_at(offset, bytes.bytes())
+    }
+
+    /// Waits until the bytes of all earlier calls of [`Sink::write_shared`] are written.
+    fn settle(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Whether [`Sink::read_at`] works.
@@ -71,6 +84,14 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         (**self).write_at(offset, bytes)
+    }
+
+    fn write_shared(&mut self, offset: u64, bytes: SharedBytes) -> io::Result<bool> {
+        (**self).write_shared(offset, bytes)
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        (**self).settle()
     }
 
     fn reads_back(&self) -> bool {

@@ -44,4 +44,4 @@ pub use namespace::{
 };
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
-pub use source::{Bookmark, Extent, OpaqueBookmark, Source};
+pub use source::{Bookmark, ContentEnd, Extent, OpaqueBookmark, SharedContent, Source, UnreadPart};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Scanner;
 use crate::directory::{Feed, FileId, FileLocation, Finder, ScannedEntry};
-use crate::{DirectoryOptions, Entry, Error, Extent, ReadErrors, Source};
+use crate::{DirectoryOptions, Entry, Error, Extent, ReadErrors, Source, UnreadPart};
 
 /// A local regular file. A file created from a path is the file found at this path when it is read, with symbolic links followed.
 /// A file from [`scan`] must still be the same file.
@@ -99,6 +99,10 @@ impl<I: Iterator<Item: ListItem>> Source for ListSource<I> {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.feed.read(buffer)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.feed.read_later(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

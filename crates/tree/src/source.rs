@@ -1,6 +1,7 @@
 //! A source is a sequence of entries, with the content of the current entry if it is a regular file.
 
 use std::any::Any;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::{Entry, Error};
@@ -14,6 +15,36 @@ pub enum Extent {
     Hole(u64),
     /// The end of the file, at the entry's size.
     End,
+}
+
+/// A content that any thread can read, also after the source has gone on to other entries.
+pub trait SharedContent: Debug + Send + Sync {
+    /// Fills `buffer` from the offset of an [`UnreadPart`]. Returns the number of bytes, which is smaller only if the content has become
+    /// shorter than its entry says; the missing bytes count as zeros.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error>;
+    /// Compares the file with its entry, after all bytes were read.
+    fn end(&self) -> Result<ContentEnd, Error> {
+        Ok(ContentEnd::Unchanged)
+    }
+}
+
+/// State of a [`SharedContent`] after all bytes were read.
+pub enum ContentEnd {
+    Unchanged,
+    /// The file has changed; the bytes that were read are stored. The text is a warning.
+    Changed(String),
+    /// The content must be read again. The source is at its end, so that [`Source::read_again`] starts it over.
+    Again(Box<dyn Source>),
+}
+
+/// Bytes of a content that were announced, but not read.
+#[derive(Debug)]
+pub struct UnreadPart {
+    pub content: Arc<dyn SharedContent>,
+    /// Offset for [`SharedContent::read_at`].
+    pub offset: u64,
+    /// Number of bytes. At least one.
+    pub bytes: usize,
 }
 
 /// The position of an entry's content, see [`Source::bookmark`]. Valid only for the source that made it.
@@ -103,6 +134,13 @@ pub trait Source {
     /// excess of a file that grew is dropped, and a file that shrank ends with zeros. Both cause a warning. Sources other than
     /// directories return an error if a content has another size.
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error>;
+    /// Does what [`Source::read`] does, but leaves the reading of at most `most` bytes to the caller, who can read them on any thread.
+    /// The caller must call [`SharedContent::end`] after it has read all parts of the content. `None` if the next extent can only be
+    /// read by [`Source::read`].
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        let _ = most;
+        Ok(None)
+    }
     /// After the end of a content that shrank while it was read, starts the content over and returns its new size. `None` if the
     /// content is complete, or cannot change any more. A caller that does not ask gets zeros at the end.
     fn read_again(&mut self) -> Option<u64> {

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use packline_engine::Config;
 use packline_tree::{
     Bookmark, Contents, CopyReader, Entry, Error, Extent, Held, KeepRule, Kind, Meta, NO_XATTR, NodeId, Replaced,
-    Source, keep_all,
+    Source, UnreadPart, keep_all,
 };
 
 use crate::ContentOrder;
@@ -294,6 +294,16 @@ impl Source for StackSource {
             Extent::End => 0,
         };
         Ok(extent)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        if let Current::Unread(number) = self.file {
+            self.go_to(number, &self.path())?;
+        }
+        let Current::InLayer(layer) = self.file else { return Ok(None) };
+        let part = self.layers[layer].source.read_later(most)?;
+        self.done += part.as_ref().map_or(0, |part| part.bytes as u64);
+        Ok(part)
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {

@@ -4,6 +4,9 @@ use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 
 /// Buffer size: half of a pipe's buffer. At most this much content is copied twice.
 const BUFFER: usize = 32 * 1024;
+/// Bytes that are read into the buffer after a seek. Each further read doubles them: after a large file only its next header is
+/// needed, but small files follow one another.
+const FIRST: usize = 4 * 1024;
 /// From this many bytes on, a read fills the caller's memory and the buffer in one call, and a skip seeks.
 const DIRECT: usize = 4 * 1024;
 
@@ -19,6 +22,8 @@ pub(super) struct Input<R> {
     offset: u64,
     seeker: Option<Seeker<R>>,
     length: Option<u64>,
+    /// Bytes that the next read puts into the buffer.
+    ahead: usize,
 }
 
 impl<R: Read + Seek> Input<R> {
@@ -42,7 +47,7 @@ impl<R: Read> Input<R> {
     /// A reader that cannot seek.
     pub fn new(reader: R) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, length: None }
+        Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, length: None, ahead: BUFFER }
     }
 
     /// Offset of the next byte from the initial position.
@@ -68,7 +73,9 @@ impl<R: Read> Input<R> {
 
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
         while self.end < wanted {
-            match retry(|| self.reader.read(&mut self.buffer[self.end..]))? {
+            let to = (self.end + self.ahead).max(wanted).min(BUFFER);
+            self.ahead = BUFFER.min(self.ahead * 2);
+            match retry(|| self.reader.read(&mut self.buffer[self.end..to]))? {
                 0 => break,
                 count => self.end += count,
             }
@@ -152,8 +159,20 @@ impl<R: Read> Input<R> {
             return Ok(0);
         }
         seeker(&mut self.reader, i64::try_from(there).unwrap_or(i64::MAX))?;
+        self.ahead = FIRST;
         self.offset += there;
         Ok(there)
+    }
+
+    /// Skips `bytes` that the caller reads elsewhere, if they are worth a seek and there. Returns their offset.
+    pub fn pass(&mut self, bytes: u64) -> io::Result<Option<u64>> {
+        let start = self.offset;
+        let is_there = self.length.is_some_and(|length| bytes <= length.saturating_sub(start));
+        let seeks = self.seeker.is_some() && bytes >= (self.buffered() + DIRECT) as u64;
+        if !is_there || !seeks {
+            return Ok(None);
+        }
+        self.skip(bytes).map(|_| Some(start))
     }
 
     /// Whether the reader can seek backwards.

@@ -42,9 +42,9 @@ pub fn open_input(
     let head = decompress::read_head(&mut InputStream::new(&*input, 0));
     let head = head.map_err(|cause| unreadable(&options.input_name, cause))?;
     let total = input.size();
-    let stream = InputStream::new(input, 0);
+    let stream = InputStream::new(Arc::clone(&input), 0);
     match decompress::detect(&head) {
-        Format::Plain => Ok(Box::new(TarSource::seekable(stream, options)?)),
+        Format::Plain => Ok(Box::new(TarSource::seekable(stream, options)?.sharing(input))),
         _ => over_stream(stream, Meter::new(Some(total)), options, limits),
     }
 }

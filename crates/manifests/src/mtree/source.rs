@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry as MapEntry;
 use std::os::unix::fs::MetadataExt;
 
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source};
+use packline_tree::{AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source, UnreadPart};
 
 use super::Mtree;
 use super::host::HostEntry;
@@ -32,6 +32,10 @@ impl Source for MtreeSource {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.list.read(buffer)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.list.read_later(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::fs::File;
 
 use packline_tree::XattrReader;
 use packline_tree::text::quote;
-use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, Xattr};
+use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, UnreadPart, Xattr};
 
 use super::content::Content;
 use super::definition::Added;
@@ -278,6 +278,13 @@ impl Source for PseudoSource {
             self.bytes += count as u64;
         }
         Ok(extent)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        match (&self.content, &mut self.source) {
+            (None, Some(source)) if self.next == 0 || self.recalled => source.read_later(most),
+            _ => Ok(None),
+        }
     }
 
     fn read_again(&mut self) -> Option<u64> {

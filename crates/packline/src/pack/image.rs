@@ -60,7 +60,10 @@ impl ImageJob {
         while let Some(entry) = source.next_entry()? {
             let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
             writer.add(&entry, asked, source)?;
+            writer.take_warnings().iter().for_each(|warning| source.warn(warning));
         }
+        writer.settle()?;
+        writer.take_warnings().iter().for_each(|warning| source.warn(warning));
         Ok(writer)
     }
 }

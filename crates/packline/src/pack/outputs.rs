@@ -4,7 +4,7 @@ use std::path::Path;
 
 use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{Observer, OutputFile, Resources, Temporaries};
+use packline_runtime::{Observer, OutputFile, Resources, Temporaries, WriteBehind};
 use packline_squashfs::Summary;
 
 use super::bases::check_output;
@@ -15,6 +15,11 @@ use crate::error::Error;
 #[cfg(feature = "verity")]
 use crate::sidecars::verity::{PackedTree, VeritySummary};
 use crate::sources::observed::ObservedSource;
+
+/// From this number of workers on, a thread of its own writes. With fewer workers it would only take turns with them.
+const MANY_WORKERS: usize = 3;
+/// Maximum number of bytes that wait for that thread.
+const QUEUED: usize = 4 << 20;
 
 /// The open outputs of a pack.
 pub(super) struct Outputs {
@@ -88,10 +93,10 @@ impl Outputs {
         #[cfg(feature = "verity")]
         let image = match &mut self.verity {
             Some(verity) => verity.write(job, &mut sink, source)?,
-            None => job.write(&mut sink, source)?,
+            None => write_image(job, &mut sink, source)?,
         };
         #[cfg(not(feature = "verity"))]
-        let image = job.write(&mut sink, source)?;
+        let image = write_image(job, &mut sink, source)?;
         sink.flush().map_err(|cause| Error::Output { path, action: "cannot write", cause })?;
         Ok(image)
     }
@@ -111,6 +116,14 @@ impl Outputs {
             verity: None,
         })
     }
+}
+
+/// Writes an image. With many workers a thread of its own writes, because the caller's thread would not keep up with them.
+fn write_image(job: ImageJob, sink: &mut WriteBehind, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    if job.plan.workers >= MANY_WORKERS {
+        sink.start_thread(QUEUED.min(job.plan.window / 8));
+    }
+    job.write(sink, source)
 }
 
 /// Opens the file of an image, or a temporary file for an image that goes to a stream. The superblock is written last, at the start of

@@ -7,6 +7,7 @@ use std::vec;
 
 use packline_tree::{
     Bookmark, Bytes, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, ListedDirectory, Meta, Source,
+    UnreadPart,
 };
 
 /// A directory, or one entry of a directory, and its path in the image.
@@ -157,6 +158,10 @@ impl Source for ListedPart {
         self.source.read(buffer)
     }
 
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.source.read_later(most)
+    }
+
     fn shared_file(&self) -> Option<(u64, u64)> {
         self.source.shared_file()
     }
@@ -208,6 +213,10 @@ impl Source for ConcatenatedDirectories {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.current.as_mut().map_or(Ok(Extent::End), |(_, source)| source.read(buffer))
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.current.as_mut().map_or(Ok(None), |(_, source)| source.read_later(most))
     }
 
     fn read_again(&mut self) -> Option<u64> {

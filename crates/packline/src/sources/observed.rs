@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::{Observer, Pass, Problem, Progress, Resources};
-use packline_tree::{Bytes, Entry, Extent, Kind, Source, Xattr};
+use packline_tree::{Bytes, Entry, Extent, Kind, Source, UnreadPart, Xattr};
 
 use super::changes::{Changes, NewRoot};
 
@@ -160,6 +160,13 @@ impl<'a> ObservedSource<'a> {
         self.observer
     }
 
+    /// Reports bytes of content.
+    fn advance(&mut self, bytes: u64) {
+        self.progress.content_bytes += bytes;
+        self.refresh();
+        self.observer.advance(&self.progress);
+    }
+
     fn refresh(&mut self) {
         (self.progress.source_bytes, self.progress.source_total) = self.progress();
         if let Some(pass) = &mut self.progress.pass {
@@ -192,14 +199,21 @@ impl Source for ObservedSource<'_> {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
         let extent = self.before.as_mut().unwrap_or(&mut self.source).read(buffer)?;
-        self.progress.content_bytes += match extent {
+        let bytes = match extent {
             Extent::Data(bytes) => bytes as u64,
             Extent::Hole(bytes) => bytes,
             Extent::End => return Ok(extent),
         };
-        self.refresh();
-        self.observer.advance(&self.progress);
+        self.advance(bytes);
         Ok(extent)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
+        let part = self.before.as_mut().unwrap_or(&mut self.source).read_later(most)?;
+        if let Some(part) = &part {
+            self.advance(part.bytes as u64);
+        }
+        Ok(part)
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -23,6 +23,7 @@ mod temp_name;
 mod unfinished;
 mod write_behind;
 mod write_file;
+mod write_thread;
 
 use std::fs::File;
 use std::io::Write;

@@ -1,7 +1,10 @@
 //! Writes the data area in order, and records the position of each block.
 
+use std::sync::Arc;
+
 use packline_engine::{Outbox, Sequencer};
-use packline_runtime::{TaskError, zeros};
+use packline_runtime::{Buffer, SharedBytes, TaskError, zeros};
+use packline_tree::{ContentEnd, Source};
 
 use crate::Sink;
 use crate::format::layout::FragmentBlock;
@@ -9,6 +12,7 @@ use crate::format::record::Record;
 use crate::write::blocks::BlockLocation;
 use crate::write::decision::Decisions;
 use crate::write::digest::hash;
+use crate::write::slab::{FileCut, SharedEnd};
 use crate::write::spacing::{Part as Spaced, Spacing};
 use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
 use crate::write::written::{Form, Hashes, Part, Written};
@@ -24,8 +28,18 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) written: Written,
     /// Checksum of all bytes so far, if the image gets a record.
     pub(crate) checksum: Option<crc32fast::Hasher>,
+    /// Files that changed while workers read them, and must be read again.
+    pub(crate) changed: Vec<ChangedFile>,
+    /// Warnings about files that changed while workers read them.
+    pub(crate) warnings: Vec<String>,
     spacing: Spacing,
     scratch: Vec<u8>,
+}
+
+/// A file that must be read again.
+pub(crate) struct ChangedFile {
+    pub(crate) cut: FileCut,
+    pub(crate) source: Box<dyn Source>,
 }
 
 impl<'s> DataWriter<'s> {
@@ -41,7 +55,24 @@ impl<'s> DataWriter<'s> {
         let position = data_start(options)?;
         let spacing = Spacing::new(options);
         let checksum = Record::is_wanted(options).then(crc32fast::Hasher::new);
-        Ok(DataWriter { decisions, sink, position, written, checksum, spacing, scratch: Vec::new() })
+        let changed = Vec::new();
+        let warnings = Vec::new();
+        Ok(DataWriter { decisions, sink, position, written, checksum, changed, warnings, spacing, scratch: Vec::new() })
+    }
+
+    /// Compares a file with its entry. All parts of it have been read.
+    fn end_content(&mut self, end: SharedEnd) -> Result<(), Error> {
+        match end.content.end()? {
+            ContentEnd::Unchanged => {}
+            ContentEnd::Changed(warning) => self.warnings.push(warning),
+            ContentEnd::Again(source) => self.changed.push(ChangedFile { cut: end.cut, source }),
+        }
+        Ok(())
+    }
+
+    /// Waits for bytes that the sink writes later.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        self.sink.settle().map_err(|cause| sink_error("write", self.position, cause))
     }
 
     /// Ends the data area, where the tables start.
@@ -51,30 +82,52 @@ impl<'s> DataWriter<'s> {
 
     /// Appends bytes and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        write(&mut *self.sink, self.position, bytes)?;
+        Ok(self.advance(bytes))
+    }
+
+    /// Appends bytes, which the sink may write later, and returns their offset.
+    fn append_shared(&mut self, bytes: SharedBytes) -> Result<u64, Error> {
+        check_written(self.position, self.sink.write_shared(self.position, bytes.clone()))?;
+        Ok(self.advance(bytes.bytes()))
+    }
+
+    /// Counts appended bytes and returns their offset.
+    fn advance(&mut self, bytes: &[u8]) -> u64 {
         let start = self.position;
-        write(&mut *self.sink, start, bytes)?;
         if let Some(checksum) = &mut self.checksum {
             checksum.update(bytes);
         }
         self.position += bytes.len() as u64;
-        Ok(start)
+        start
     }
 
-    fn write_block(&mut self, ordinal: u32, bytes: &[u8], stored: bool, hashes: Hashes) -> Result<(), Error> {
-        if self.decisions.blocks.starts_run(ordinal) {
-            self.leave_gap(Spaced::Run)?;
-        }
-        let start = self.append(bytes)?;
-        self.written.add(part(start, bytes, stored, hashes));
-        self.decisions.blocks.committed(ordinal, BlockLocation { start, size_word: size_word(bytes.len(), stored) })
+    fn write_block(&mut self, ordinal: u32, bytes: SharedBytes, stored: bool, hashes: Hashes) -> Result<(), Error> {
+        self.begin_block(ordinal)?;
+        let length = bytes.bytes().len();
+        let start = self.append_shared(bytes)?;
+        self.end_block(ordinal, Part { start, length: length as u32, form: form(stored), hashes })
     }
 
-    fn write_packed(&mut self, raw: &[u8], product: &[u8], blocks: &[PackedBlock]) -> Result<(), Error> {
+    fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
+        if self.decisions.blocks.starts_run(ordinal) { self.leave_gap(Spaced::Run) } else { Ok(()) }
+    }
+
+    fn end_block(&mut self, ordinal: u32, part: Part) -> Result<(), Error> {
+        let size_word = size_word(part.length as usize, matches!(part.form, Form::Plain));
+        let start = part.start;
+        self.written.add(part);
+        self.decisions.blocks.committed(ordinal, BlockLocation { start, size_word })
+    }
+
+    fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
+        let product = Arc::new(product);
         for PackedBlock { block, compressed, hash } in blocks {
             match compressed {
                 Some(range) => {
                     let hashes = Hashes { stored: *hash, content: block.bits() };
-                    self.write_block(block.ordinal, &product[range.clone()], false, hashes)?;
+                    let bytes = SharedBytes { buffer: Arc::clone(&product), range: range.clone() };
+                    self.write_block(block.ordinal, bytes, false, hashes)?;
                 }
                 None => self.write_raw(raw, std::slice::from_ref(block))?,
             }
@@ -82,10 +135,11 @@ impl<'s> DataWriter<'s> {
         Ok(())
     }
 
-    fn write_raw(&mut self, raw: &[u8], blocks: &[BlockRef]) -> Result<(), Error> {
+    fn write_raw(&mut self, raw: &Arc<Buffer>, blocks: &[BlockRef]) -> Result<(), Error> {
         blocks.iter().try_for_each(|block| {
             let hashes = Hashes { stored: block.bits(), content: 0 };
-            self.write_block(block.ordinal, &raw[block.range.clone()], true, hashes)
+            let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
+            self.write_block(block.ordinal, bytes, true, hashes)
         })
     }
 
@@ -100,15 +154,26 @@ impl<'s> DataWriter<'s> {
             bytes.resize(size, 0);
             self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
             let hashes = self.written.at(place.start).map_or(Hashes { stored: 0, content: 0 }, |part| part.hashes);
-            self.write_block(to + step, &bytes, place.size_word & STORED_BLOCK != 0, hashes)?;
+            let stored = place.size_word & STORED_BLOCK != 0;
+            self.begin_block(to + step)?;
+            let start = self.append(&bytes)?;
+            self.end_block(to + step, part(start, &bytes, stored, hashes))?;
             self.scratch = bytes;
         }
         Ok(())
     }
 
-    fn write_fragment(&mut self, index: u32, bytes: &[u8], stored: bool, hashes: Option<Hashes>) -> Result<(), Error> {
-        self.leave_gap(Spaced::Fragment(bytes.len()))?;
-        let start = self.append(bytes)?;
+    fn write_fragment(
+        &mut self,
+        index: u32,
+        bytes: SharedBytes,
+        stored: bool,
+        hashes: Option<Hashes>,
+    ) -> Result<(), Error> {
+        let length = bytes.range.len();
+        self.leave_gap(Spaced::Fragment(length))?;
+        let start = self.append_shared(bytes.clone())?;
+        let bytes = bytes.bytes();
         match hashes {
             Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
             None if self.written.records() => {
@@ -116,7 +181,7 @@ impl<'s> DataWriter<'s> {
             }
             None => {}
         }
-        self.decisions.fragments.committed(index, FragmentBlock { start, size_word: size_word(bytes.len(), stored) });
+        self.decisions.fragments.committed(index, FragmentBlock { start, size_word: size_word(length, stored) });
         Ok(())
     }
 
@@ -138,17 +203,20 @@ impl<'s> DataWriter<'s> {
 }
 
 impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
-    fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        self.decisions.decide(hashed, next)
+    fn decide(&mut self, mut hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
+        let ends = std::mem::take(&mut hashed.slab.ends);
+        self.decisions.decide(hashed, next)?;
+        ends.into_iter().try_for_each(|end| self.end_content(end))
     }
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
-            Packed::Blocks { raw, product, blocks } => self.write_packed(raw.bytes(), product.bytes(), &blocks),
-            Packed::Raw { buffer, blocks } => self.write_raw(buffer.bytes(), &blocks),
+            Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, &blocks),
+            Packed::Raw { buffer, blocks } => self.write_raw(&buffer, &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
             Packed::Fragment { index, bytes, length, stored, hashes } => {
-                self.write_fragment(index, &bytes.bytes()[..length], stored, hashes)
+                let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
+                self.write_fragment(index, bytes, stored, hashes)
             }
             Packed::Align { bytes } => {
                 self.spacing.demand(bytes);
@@ -160,13 +228,20 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
 }
 
 fn part(start: u64, bytes: &[u8], stored: bool, hashes: Hashes) -> Part {
-    let form = if stored { Form::Plain } else { Form::Block };
-    Part { start, length: bytes.len() as u32, form, hashes }
+    Part { start, length: bytes.len() as u32, form: form(stored), hashes }
+}
+
+fn form(stored: bool) -> Form {
+    if stored { Form::Plain } else { Form::Block }
 }
 
 /// Writes to a sink; errors contain the offset.
 pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-    match sink.write_at(offset, bytes) {
+    check_written(offset, sink.write_at(offset, bytes))
+}
+
+fn check_written(offset: u64, written: std::io::Result<bool>) -> Result<(), Error> {
+    match written {
         Ok(true) => Ok(()),
         Ok(false) => Err(sink_error("write", offset, std::io::ErrorKind::NotSeekable.into())),
         Err(cause) => Err(sink_error("write", offset, cause)),

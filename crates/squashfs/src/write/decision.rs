@@ -9,7 +9,7 @@ use crate::write::batch::Batch;
 use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
 use crate::write::fragments::{Fragments, NewTail};
-use crate::write::recent_tails::Anchor;
+use crate::write::recent_tails::Sample;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, PieceKind};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
@@ -94,10 +94,10 @@ impl Decisions {
 
     /// Decides on the pieces of one slab.
     pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        let Hashed { slab, hashes, anchors } = hashed;
+        let Hashed { slab, hashes, samples } = hashed;
         let mut batch = Batch::new(next, slab.buffer, slab.products);
-        for ((item, hash), anchors) in slab.items.iter().zip(hashes).zip(anchors) {
-            self.piece(item, (hash, anchors), &mut batch)?;
+        for ((item, hash), sample) in slab.items.iter().zip(hashes).zip(samples) {
+            self.piece(item, (hash, sample), &mut batch)?;
         }
         batch.flush();
         Ok(())
@@ -122,12 +122,7 @@ impl Decisions {
         Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
     }
 
-    fn piece(
-        &mut self,
-        item: &Item,
-        (hash, anchors): (PieceHash, Box<[Anchor]>),
-        batch: &mut Batch<'_>,
-    ) -> Result<(), Error> {
+    fn piece(&mut self, item: &Item, (hash, sample): (PieceHash, Sample), batch: &mut Batch<'_>) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
             (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
@@ -136,7 +131,7 @@ impl Decisions {
                 self.holes(item.file, 1)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
-            (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
+            (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, sample), batch)?,
         }
         if item.last {
             self.finish(item.file);
@@ -205,11 +200,11 @@ impl Decisions {
     fn tail(
         &mut self,
         item: &Item,
-        (digest, anchors): (Option<Digest>, Box<[Anchor]>),
+        (digest, sample): (Option<Digest>, Sample),
         batch: &mut Batch<'_>,
     ) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(PieceKind::Tail, item.range.len()));
-        let tail = NewTail { content: batch.content(item.range.clone()), digest, anchors };
+        let tail = NewTail { content: batch.content(item.range.clone()), digest, sample };
         let shared = if item.rules.deduplicate { self.fragments.find(&tail)? } else { None };
         let place = match shared {
             Some(place) => {

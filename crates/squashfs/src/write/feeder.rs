@@ -1,14 +1,16 @@
-//! Cuts contents into blocks and tail ends, read directly into the slabs of the pipeline.
+//! Cuts contents into blocks and tail ends, in the slabs of the pipeline. Small contents are read into them here, parts of large ones by
+//! workers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use packline_engine::Fault;
 use packline_runtime::{Buffers, TaskError, of_fault};
-use packline_tree::{Extent, Source};
+use packline_tree::{Extent, SharedContent, Source, UnreadPart};
 
 use crate::write::data_writer::DataWriter;
 use crate::write::decision::reserved;
-use crate::write::slab::{Item, PieceKind, Rules, Slab};
+use crate::write::slab::{FileCut, Item, PieceKind, SharedEnd, Slab, Unread};
 use crate::write::work::BlockPipeline;
 use crate::{BlockSize, Error, Fragments, Options};
 
@@ -25,15 +27,6 @@ pub(crate) fn slab_size(block_size: BlockSize) -> usize {
 /// Returns the maximum memory that a slab needs: its bytes, and their results (a tail end is copied into a fragment block, and compressed there).
 pub(crate) fn slab_memory(block_size: BlockSize) -> usize {
     3 * slab_size(block_size)
-}
-
-/// A file to be cut.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FileCut {
-    pub(crate) file: u32,
-    pub(crate) size: u64,
-    pub(crate) rules: Rules,
-    pub(crate) tails: Fragments,
 }
 
 #[derive(Debug)]
@@ -57,6 +50,8 @@ struct Cursor {
     hole: u64,
     /// Bytes in the slab after the last piece.
     loose: usize,
+    /// The content, once a part of it is left to the hash stage.
+    shared: Option<Arc<dyn SharedContent>>,
 }
 
 impl Feeder {
@@ -75,14 +70,19 @@ impl Feeder {
         data: &mut DataWriter<'_>,
     ) -> Result<(), Error> {
         let Feeder { block_size, longest_tail, .. } = *self;
-        let mut at = Cursor { cut, block_size, longest_tail, left: cut.size, hole: 0, loose: 0 };
+        let mut at = Cursor { cut, block_size, longest_tail, left: cut.size, hole: 0, loose: 0, shared: None };
         while at.left > 0 {
             if self.take_holes(&mut at, pipeline, data)? {
                 continue;
             }
             let slab = self.ensure_slab(&at, pipeline, data)?;
-            at.fill(slab, source)?;
+            if !at.leave_unread(slab, source)? {
+                at.fill(slab, source)?;
+            }
             at.cut_pieces(slab);
+        }
+        if let (Some(content), Some(slab)) = (at.shared, &mut self.open) {
+            slab.ends.push(SharedEnd { cut, content });
         }
         // A source that is asked for its end checks that the file still has the size of its entry. This call finds files that grew.
         match source.read(&mut [0])? {
@@ -157,7 +157,7 @@ impl Feeder {
                 let size = self.pool.buffer_size();
                 let mut products = pipeline.reserve(3 * size, data).map_err(of_fault)?;
                 let buffer = self.pool.take(products.split(size));
-                Slab { buffer, filled: 0, items: Vec::new(), products }
+                Slab { buffer, filled: 0, items: Vec::new(), unread: Vec::new(), ends: Vec::new(), products }
             }
         };
         Ok(self.open.insert(slab))
@@ -165,13 +165,35 @@ impl Feeder {
 }
 
 impl Cursor {
-    /// Reads once after the last piece, at most the bytes that fit into complete pieces.
-    fn fill(&mut self, slab: &mut Slab, source: &mut dyn Source) -> Result<(), Error> {
-        let start = slab.filled + self.loose;
+    /// The range after the last piece for bytes that fit into complete pieces.
+    fn space(&self, slab: &Slab) -> Range<usize> {
         let free = slab.buffer.bytes().len() - slab.filled;
         let block = self.block_size.bytes();
         let whole = if self.left <= free as u64 { self.left as usize } else { free / block * block };
-        let space = &mut slab.buffer.bytes_mut()[start..slab.filled + whole];
+        slab.filled + self.loose..slab.filled + whole
+    }
+
+    /// Leaves the next bytes to the hash stage, if the source can be read there. Returns whether there were any.
+    fn leave_unread(&mut self, slab: &mut Slab, source: &mut dyn Source) -> Result<bool, Error> {
+        if self.hole > 0 {
+            return Ok(false);
+        }
+        let space = self.space(slab);
+        let Some(UnreadPart { content, offset, bytes }) = source.read_later(space.len())? else { return Ok(false) };
+        if !(1..=space.len()).contains(&bytes) {
+            return Err(Error::internal(format!("a source left {bytes} bytes unread of {}", space.len())));
+        }
+        self.shared = Some(Arc::clone(&content));
+        slab.unread.push(Unread { content, offset, range: space.start..space.start + bytes });
+        self.loose += bytes;
+        Ok(true)
+    }
+
+    /// Reads once after the last piece, at most the bytes that fit into complete pieces.
+    fn fill(&mut self, slab: &mut Slab, source: &mut dyn Source) -> Result<(), Error> {
+        let block = self.block_size.bytes();
+        let space = self.space(slab);
+        let space = &mut slab.buffer.bytes_mut()[space];
         if self.hole > 0 {
             let to_boundary = block - self.loose % block;
             let zeros = to_boundary.min(space.len()).min(usize::try_from(self.hole).unwrap_or(usize::MAX));
@@ -210,7 +232,7 @@ impl Cursor {
         }
     }
 
-    fn item(&self, piece: PieceKind, range: std::ops::Range<usize>) -> Item {
+    fn item(&self, piece: PieceKind, range: Range<usize>) -> Item {
         Item { file: self.cut.file, piece, range, rules: self.cut.rules, last: self.left == 0 }
     }
 }

@@ -12,7 +12,7 @@ use packline_runtime::Buffers;
 use crate::Error;
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
-use crate::write::recent_tails::{Anchor, RecentTails};
+use crate::write::recent_tails::{RecentTails, Sample};
 use crate::write::slab::Rules;
 use crate::write::work::FragmentBuffer;
 
@@ -29,7 +29,7 @@ pub(crate) struct NewTail<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) digest: Option<Digest>,
     /// Empty if the tail end may not be shared.
-    pub(crate) anchors: Box<[Anchor]>,
+    pub(crate) sample: Sample,
 }
 
 /// All fragment blocks so far, and the open block of each set.
@@ -66,7 +66,7 @@ impl Fragments {
         if let Some(&known) = known {
             return Ok(Some(self.tails[known as usize].place));
         }
-        let part = self.recent.find(tail.content, &tail.anchors);
+        let part = self.recent.find(tail.content, &tail.sample);
         part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
@@ -84,7 +84,7 @@ impl Fragments {
         let place = self.append(tail.content, tail.digest, permit, set)?;
         if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
-            self.recent.keep(tail.content, tail.anchors, place);
+            self.recent.keep(tail.sample, place);
         }
         Ok((place, closed))
     }

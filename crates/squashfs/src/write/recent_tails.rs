@@ -8,17 +8,10 @@ use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use packline_codec::{Anchor, anchors};
 
 use crate::format::layout::TailPlace;
 
-/// Bytes that are hashed at an anchor.
-const HASHED: usize = 16;
-/// Minimum distance in bytes between two anchors, which bounds their number.
-const APART: usize = 64;
-/// One position in this many is an anchor.
-const ONE_IN: u16 = 256;
-/// Positions that are compared at once.
-const GROUP: usize = 32;
 /// Number of anchors of a tail end that are looked up, evenly spread over it.
 const LOOKED_UP: usize = 4;
 /// Upper bound of the kept bytes, in fragment blocks.
@@ -26,20 +19,27 @@ const BLOCKS: usize = 8;
 /// Upper bound of the kept bytes.
 const MOST: usize = 1 << 20;
 
-/// A position in a tail end, chosen by the bytes there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Anchor {
-    /// Hash of the bytes from there on.
-    hash: u32,
-    at: u32,
+/// The anchors of a tail end, and a copy of it for [`RecentTails`]. Without anchors there is no copy.
+#[derive(Debug, Default)]
+pub(crate) struct Sample {
+    anchors: Box<[Anchor]>,
+    content: Box<[u8]>,
+}
+
+impl Sample {
+    /// Called on workers.
+    pub(crate) fn of(content: &[u8]) -> Sample {
+        let anchors = anchors(content).into_boxed_slice();
+        let content = if anchors.is_empty() { Box::default() } else { content.into() };
+        Sample { anchors, content }
+    }
 }
 
 /// A tail end that is kept.
 #[derive(Debug)]
 struct Tail {
     place: TailPlace,
-    content: Box<[u8]>,
-    anchors: Box<[Anchor]>,
+    sample: Sample,
 }
 
 /// An anchor of a tail end; tail ends are numbered in the order in which they were kept.
@@ -62,52 +62,14 @@ pub(crate) struct RecentTails {
     spots: HashTable<AnchorRef>,
 }
 
-/// Returns the anchors of a tail end. Called on workers.
-pub(crate) fn anchors(content: &[u8]) -> Box<[Anchor]> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = content.get(at..).filter(|rest| rest.len() >= HASHED) {
-        let group = rest.first_chunk();
-        let ahead = group.map_or_else(|| is_anchor(rest, 0).then_some(0), first_anchor);
-        match ahead.and_then(|ahead| Some((ahead, rest[ahead..].first_chunk()?))) {
-            Some((ahead, bytes)) => {
-                found.push(Anchor { hash: hash(u128::from_le_bytes(*bytes)), at: (at + ahead) as u32 });
-                at += ahead + APART;
-            }
-            None => at += if group.is_some() { GROUP } else { 1 },
-        }
-    }
-    found.into_boxed_slice()
-}
-
-/// Returns the first anchor of a group. All positions are compared together, as vectors, because few groups have an anchor.
-fn first_anchor(group: &[u8; GROUP + HASHED]) -> Option<usize> {
-    let any = (0..GROUP).fold(false, |any, at| any | is_anchor(group, at));
-    if any { (0..GROUP).find(|&at| is_anchor(group, at)) } else { None }
-}
-
-/// Whether the four bytes at a position mark an anchor. Four zeros do not: runs of zeros are everywhere.
-fn is_anchor(bytes: &[u8], at: usize) -> bool {
-    let part = |index: usize, factor: u16| u16::from(bytes[at + index]).wrapping_mul(factor);
-    let sum = part(0, 0x9e37).wrapping_add(part(1, 0x79b1)).wrapping_add(part(2, 0x85eb)).wrapping_add(part(3, 0xca6b));
-    sum.wrapping_add(0x5bd1) < u16::MAX / ONE_IN
-}
-
-fn hash(number: u128) -> u32 {
-    let [low, high] = [number as u64, (number >> 64) as u64];
-    ((low.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)) >> 32) as u32
-}
-
-impl Anchor {
-    /// The hash for tables, which use the upper and the lower bits.
-    fn bits(&self) -> u64 {
-        u64::from(self.hash) << 32 | u64::from(self.hash)
-    }
+/// The hash of an anchor for tables, which use the upper and the lower bits.
+fn bits(anchor: &Anchor) -> u64 {
+    u64::from(anchor.hash) << 32 | u64::from(anchor.hash)
 }
 
 impl Tail {
     fn memory(&self) -> usize {
-        size_of::<Tail>() + self.content.len() + size_of_val(&*self.anchors)
+        size_of::<Tail>() + self.sample.content.len() + size_of_val(&*self.sample.anchors)
     }
 }
 
@@ -119,25 +81,26 @@ impl RecentTails {
     }
 
     /// Returns the position of a part of a kept tail end with this content.
-    pub(crate) fn find(&self, content: &[u8], anchors: &[Anchor]) -> Option<TailPlace> {
+    pub(crate) fn find(&self, content: &[u8], sample: &Sample) -> Option<TailPlace> {
+        let anchors = &sample.anchors;
         let step = anchors.len().div_ceil(LOOKED_UP).max(1);
         anchors.iter().step_by(step).find_map(|anchor| self.find_at(content, anchor))
     }
 
     /// Keeps a tail end. A tail end without anchors would never be found.
-    pub(crate) fn keep(&mut self, content: &[u8], anchors: Box<[Anchor]>, place: TailPlace) {
-        if anchors.is_empty() {
+    pub(crate) fn keep(&mut self, sample: Sample, place: TailPlace) {
+        if sample.anchors.is_empty() {
             return;
         }
         let number = self.first + self.tails.len() as u32;
-        for &anchor in &anchors {
+        for &anchor in &sample.anchors {
             let spot = AnchorRef { anchor, tail: number };
             match self.entry(anchor) {
                 Entry::Occupied(mut old) => *old.get_mut() = spot,
                 Entry::Vacant(none) => drop(none.insert(spot)),
             }
         }
-        let tail = Tail { place, content: content.into(), anchors };
+        let tail = Tail { place, sample };
         self.bytes += tail.memory();
         self.tails.push_back(tail);
         while self.bytes > self.most {
@@ -151,17 +114,17 @@ impl RecentTails {
     }
 
     fn find_at(&self, content: &[u8], anchor: &Anchor) -> Option<TailPlace> {
-        let spot = self.spots.find(anchor.bits(), |spot| spot.anchor.hash == anchor.hash)?;
+        let spot = self.spots.find(bits(anchor), |spot| spot.anchor.hash == anchor.hash)?;
         let tail = self.tails.get((spot.tail - self.first) as usize)?;
         let start = spot.anchor.at.checked_sub(anchor.at)?;
-        let is_there = tail.content.get(start as usize..)?.starts_with(content);
+        let is_there = tail.sample.content.get(start as usize..)?.starts_with(content);
         is_there.then(|| TailPlace { fragment: tail.place.fragment, offset: tail.place.offset + start })
     }
 
     fn forget_first(&mut self) {
         let Some(tail) = self.tails.pop_front() else { return };
         self.bytes -= tail.memory();
-        for &anchor in &tail.anchors {
+        for &anchor in &tail.sample.anchors {
             let first = self.first;
             if let Entry::Occupied(spot) = self.entry(anchor)
                 && spot.get().tail == first
@@ -173,7 +136,7 @@ impl RecentTails {
     }
 
     fn entry(&mut self, anchor: Anchor) -> Entry<'_, AnchorRef> {
-        self.spots.entry(anchor.bits(), |spot| spot.anchor.hash == anchor.hash, |spot| spot.anchor.bits())
+        self.spots.entry(bits(&anchor), |spot| spot.anchor.hash == anchor.hash, |spot| bits(&spot.anchor))
     }
 }
 
@@ -184,11 +147,11 @@ mod tests {
     use super::*;
 
     fn keep(tails: &mut RecentTails, content: &[u8], fragment: u32) {
-        tails.keep(content, anchors(content), TailPlace { fragment, offset: 7 });
+        tails.keep(Sample::of(content), TailPlace { fragment, offset: 7 });
     }
 
     fn find(tails: &RecentTails, content: &[u8]) -> Option<(u32, u32)> {
-        tails.find(content, &anchors(content)).map(|place| (place.fragment, place.offset))
+        tails.find(content, &Sample::of(content)).map(|place| (place.fragment, place.offset))
     }
 
     #[test]
@@ -221,20 +184,9 @@ mod tests {
         let kept = contents.iter().filter(|content| find(&tails, &content[100..]).is_some()).count();
         assert_eq!(kept, tails.tails.len());
         assert!(find(&tails, &contents[99][100..]).is_some() && (6..8).contains(&kept), "{kept}");
-        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors.len()).sum::<usize>());
+        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.sample.anchors.len()).sum::<usize>());
         // A tail end larger than the memory replaces all others, and is dropped, too.
         keep(&mut tails, &random.noise(40_000), 100);
         assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));
-    }
-
-    #[test]
-    fn monotonous_content_has_few_anchors() {
-        for period in 1..40 {
-            let bytes: Vec<u8> = (0..100_000).map(|at| (at % period * 37) as u8).collect();
-            assert!(anchors(&bytes).len() <= bytes.len().div_ceil(APART));
-        }
-        assert!(anchors(&[0; 10_000]).is_empty() && anchors(&[255; 10_000]).is_empty());
-        let count = anchors(&Random::new(3).noise(1 << 20)).len();
-        assert!((2800..3800).contains(&count), "{count}");
     }
 }

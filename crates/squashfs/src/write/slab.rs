@@ -4,9 +4,13 @@
 //! in the order of reading.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use packline_engine::Permit;
 use packline_runtime::Buffer;
+use packline_tree::SharedContent;
+
+use crate::{Error, Fragments};
 
 /// Kind of a piece of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +58,31 @@ impl Default for Rules {
     }
 }
 
+/// A part of a buffer that is not read yet.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) content: Arc<dyn SharedContent>,
+    /// Offset for [`SharedContent::read_at`].
+    pub(crate) offset: u64,
+    pub(crate) range: Range<usize>,
+}
+
+/// The end of a content of which parts were read by the hash stage.
+#[derive(Debug)]
+pub(crate) struct SharedEnd {
+    pub(crate) cut: FileCut,
+    pub(crate) content: Arc<dyn SharedContent>,
+}
+
+/// A file to be cut.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileCut {
+    pub(crate) file: u32,
+    pub(crate) size: u64,
+    pub(crate) rules: Rules,
+    pub(crate) tails: Fragments,
+}
+
 /// A buffer with pieces of content for the hash stage.
 #[derive(Debug)]
 pub(crate) struct Slab {
@@ -62,6 +91,22 @@ pub(crate) struct Slab {
     /// Number of bytes in use.
     pub(crate) filled: usize,
     pub(crate) items: Vec<Item>,
+    /// Parts of the buffer that the hash stage reads.
+    pub(crate) unread: Vec<Unread>,
+    /// Contents that end in this slab, and were not read when the slab was submitted.
+    pub(crate) ends: Vec<SharedEnd>,
     /// Memory for the results of the pieces: their compressed form, and the copy of tail ends in a fragment block.
     pub(crate) products: Permit,
+}
+
+impl Slab {
+    /// Reads what is not read yet. Missing bytes of a content that became shorter are zeros.
+    pub(crate) fn read(&mut self) -> Result<(), Error> {
+        for Unread { content, offset, range } in std::mem::take(&mut self.unread) {
+            let bytes = &mut self.buffer.bytes_mut()[range];
+            let count = content.read_at(offset, bytes)?;
+            bytes[count..].fill(0);
+        }
+        Ok(())
+    }
 }

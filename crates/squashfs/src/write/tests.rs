@@ -6,7 +6,7 @@ use std::sync::Arc;
 use packline_codec::Spec;
 use packline_engine::Config;
 use packline_testkit::Random;
-use packline_tree::{Entry, Extent, Kind, Meta, Source};
+use packline_tree::{ContentEnd, Entry, Extent, Kind, Meta, SharedContent, Source, UnreadPart};
 use proptest::prelude::*;
 
 use crate::read::{Image, Opening, Origin};
@@ -19,7 +19,78 @@ use crate::{
 const BLOCK: usize = 4096;
 const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
 
-/// A file's content, read in pieces of `step` bytes; runs of zeros of at least `hole` bytes are holes.
+/// Bytes that workers read.
+#[derive(Debug)]
+struct Shared(Vec<u8>);
+
+impl SharedContent for Shared {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, packline_tree::Error> {
+        buffer.copy_from_slice(&self.0[offset as usize..][..buffer.len()]);
+        Ok(buffer.len())
+    }
+}
+
+/// A content that is found to have only 5000 bytes of ones, while 20000 were read, and is then read again.
+#[derive(Debug, Clone)]
+struct Shrinking {
+    left: usize,
+    /// Whether workers read it.
+    shared: bool,
+    again: bool,
+}
+
+const SHRUNK: usize = 5000;
+
+impl SharedContent for Shrinking {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, packline_tree::Error> {
+        let count = SHRUNK.saturating_sub(offset as usize).min(buffer.len());
+        buffer[..count].fill(1);
+        Ok(count)
+    }
+
+    fn end(&self) -> Result<ContentEnd, packline_tree::Error> {
+        Ok(ContentEnd::Again(Box::new(Shrinking { left: 0, shared: false, again: true })))
+    }
+}
+
+impl Source for Shrinking {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let count = self.left.min(buffer.len());
+        buffer[..count].fill(1);
+        self.left -= count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
+        let bytes = self.left.min(most);
+        if bytes == 0 || !self.shared {
+            return Ok(None);
+        }
+        let offset = (20_000 - self.left) as u64;
+        self.left -= bytes;
+        Ok(Some(UnreadPart { content: Arc::new(self.clone()), offset, bytes }))
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        let first = std::mem::take(&mut self.again);
+        self.left = if first { SHRUNK } else { 0 };
+        first.then_some(SHRUNK as u64)
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        vec!["it shrank".into()]
+    }
+}
+
+/// A file's content, read in pieces of `step` bytes; runs of zeros of at least `hole` bytes are holes. Workers read every other piece.
 struct Content<'a> {
     bytes: &'a [u8],
     step: usize,
@@ -52,6 +123,18 @@ impl Source for Content<'_> {
         buffer[..count].copy_from_slice(&rest[..count]);
         self.at += count;
         Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
+        let zeros = self.bytes[self.at..].iter().take_while(|byte| **byte == 0).count();
+        let bytes = most.min(self.step).min(self.bytes.len() - self.at);
+        if (self.at / self.step).is_multiple_of(2) || zeros >= self.hole.max(1) || bytes == 0 || self.fail_at.is_some()
+        {
+            return Ok(None);
+        }
+        let offset = self.at as u64;
+        self.at += bytes;
+        Ok(Some(UnreadPart { content: Arc::new(Shared(self.bytes.to_vec())), offset, bytes }))
     }
 
     fn progress(&self) -> (u64, Option<u64>) {
@@ -228,6 +311,27 @@ proptest! {
     ) {
         let options = options("lz4");
         prop_assert!(image(&files, &options, Config::new(workers, window), step) == image(&files, &options, Config::new(0, 0), 999));
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
+    let options = options("lz4");
+    for workers in [0, 1, 3] {
+        let mut image = Vec::new();
+        let mut writer = writer(&mut image, &options, Config::new(workers, 1 << 20));
+        for path in ["first", "second"] {
+            let kind = Kind::File { size: 20_000 };
+            let entry = Entry { path: path.into(), kind, meta: META, xattrs: Vec::new() };
+            let mut source = Shrinking { left: 20_000, shared: true, again: false };
+            writer.add(&entry, FileHints::default(), &mut source).unwrap();
+        }
+        writer.settle().unwrap();
+        assert_eq!(writer.take_warnings(), ["it shrank", "it shrank"], "{workers} workers");
+        let layout = writer.finish_data_for_tests().unwrap();
+        for file in [0, 1] {
+            assert!(content(&image, &layout, file, &options.codec) == [1; SHRUNK], "{workers} workers, file {file}");
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use packline_runtime::{Buffer, Buffers};
 use crate::format::layout::STORED_BLOCK;
 use crate::format::wire::encode_metadata;
 use crate::write::digest::{Digest, hash, is_zero};
-use crate::write::recent_tails::{Anchor, anchors};
+use crate::write::recent_tails::Sample;
 use crate::write::slab::{Item, PieceKind, Slab};
 use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
@@ -56,8 +56,8 @@ pub(crate) struct Hashed {
     pub(crate) slab: Slab,
     /// One hash for each item of the slab.
     pub(crate) hashes: Vec<PieceHash>,
-    /// Anchors of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers them.
-    pub(crate) anchors: Vec<Box<[Anchor]>>,
+    /// A sample of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers it.
+    pub(crate) samples: Vec<Sample>,
 }
 
 /// One block to compress: its number, and its bytes in the buffer.
@@ -167,10 +167,11 @@ impl Task for HashTask {
 
     fn tool(&self) {}
 
-    fn run(&self, (): &mut (), slab: Slab) -> Result<Hashed, Error> {
+    fn run(&self, (): &mut (), mut slab: Slab) -> Result<Hashed, Error> {
+        slab.read()?;
         let hashes = hash_pieces(&slab, self.all);
-        let anchors = slab.items.iter().map(|item| anchors_of(&slab, item)).collect();
-        Ok(Hashed { slab, hashes, anchors })
+        let samples = slab.items.iter().map(|item| sample_of(&slab, item)).collect();
+        Ok(Hashed { slab, hashes, samples })
     }
 
     fn bytes_in(&self, slab: &Slab) -> u64 {
@@ -350,10 +351,10 @@ fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
     slab.items.iter().map(hash).collect()
 }
 
-fn anchors_of(slab: &Slab, item: &Item) -> Box<[Anchor]> {
+fn sample_of(slab: &Slab, item: &Item) -> Sample {
     if item.piece == PieceKind::Tail && item.rules.deduplicate {
-        anchors(&slab.buffer.bytes()[item.range.clone()])
+        Sample::of(&slab.buffer.bytes()[item.range.clone()])
     } else {
-        Box::default()
+        Sample::default()
     }
 }

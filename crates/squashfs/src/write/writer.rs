@@ -10,14 +10,14 @@ use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
 use crate::format::compressor::check_codec;
 use crate::format::inode::NO_XATTR;
 use crate::format::record::Record;
-use crate::write::data_writer::DataWriter;
+use crate::write::data_writer::{ChangedFile, DataWriter};
 use crate::write::decision::Saved;
-use crate::write::feeder::{Feeder, FileCut, slab_memory};
+use crate::write::feeder::{Feeder, slab_memory};
 use crate::write::metadata::Metadata;
 use crate::write::metadata_area::write_tables;
 use crate::write::pipeline_compressor::PipelineCompressor;
 use crate::write::read_back::{ReadBack, Unfinished, name_part};
-use crate::write::slab::Rules;
+use crate::write::slab::{FileCut, Rules};
 use crate::write::stored_data;
 use crate::write::work::{BlockPipeline, CompressTask, HashTask};
 use crate::{Align, BlockSize, Error, FileHints, Fragments, ImageEnd, Options, Override, Sink, XattrTable, data_start};
@@ -177,6 +177,23 @@ impl<'s> Writer<'s> {
         }
     }
 
+    /// Waits until all contents are read. Some of them may be read after their entries are added.
+    ///
+    /// # Errors
+    /// Errors of [`Writer::add`].
+    pub fn settle(&mut self) -> Result<(), Error> {
+        match self.read_all() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.first_error(error)),
+        }
+    }
+
+    /// The warnings since the last call about files that changed while they were read. All of them are known after
+    /// [`Writer::settle`].
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.data.warnings)
+    }
+
     pub fn progress(&self) -> Progress {
         Progress { image_bytes: self.data.position, ..self.progress }
     }
@@ -257,6 +274,7 @@ impl<'s> Writer<'s> {
             let cut = FileCut { file: number, size, rules: self.rules(hints), tails: self.tails(hints) };
             self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
             self.feed_again(cut, source)?;
+            self.feed_changed()?;
         }
         if self.progress.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
     }
@@ -270,6 +288,15 @@ impl<'s> Writer<'s> {
             cut.size = size;
             self.feeder.feed(cut, source, &mut self.pipeline, &mut self.data)?;
             self.data.decisions.replace_file(first, cut.file);
+        }
+        Ok(())
+    }
+
+    /// Reads files again that changed while workers read them.
+    fn feed_changed(&mut self) -> Result<(), Error> {
+        while let Some(ChangedFile { cut, mut source }) = self.data.changed.pop() {
+            self.feed_again(cut, &mut *source)?;
+            self.data.warnings.append(&mut source.take_warnings());
         }
         Ok(())
     }
@@ -335,9 +362,19 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
+    fn read_all(&mut self) -> Result<(), Error> {
+        loop {
+            self.feeder.flush(&mut self.pipeline, &mut self.data).map_err(of_fault)?;
+            self.pipeline.settle(&mut self.data).map_err(of_fault)?;
+            if self.data.changed.is_empty() {
+                return Ok(());
+            }
+            self.feed_changed()?;
+        }
+    }
+
     fn finish_data(&mut self) -> Result<(), Error> {
-        self.feeder.flush(&mut self.pipeline, &mut self.data).map_err(of_fault)?;
-        self.pipeline.settle(&mut self.data).map_err(of_fault)?;
+        self.read_all()?;
         self.data.decisions.close(self.pipeline.outbox());
         self.pipeline.drain(&mut self.data).map_err(of_fault)?;
         self.data.end()
@@ -347,7 +384,9 @@ impl<'s> Writer<'s> {
     fn first_error(&mut self, error: Error) -> Error {
         let before = self.feeder.flush(&mut self.pipeline, &mut self.data);
         let before = before.and_then(|()| self.pipeline.drain(&mut self.data));
-        of_fault(Fault::earlier(before, error))
+        let error = of_fault(Fault::earlier(before, error));
+        // What was handed to the sink came before all of this.
+        self.data.settle().err().unwrap_or(error)
     }
 }
 

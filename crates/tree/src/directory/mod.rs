@@ -31,7 +31,7 @@ pub use scan::Scanner;
 pub(crate) use stat::FileId;
 pub use xattr::XattrReader;
 
-use crate::{Bytes, Entry, Error, Extent, Names, PathFilter, Patterns, Source};
+use crate::{Bytes, Entry, Error, Extent, Names, PathFilter, Patterns, Source, UnreadPart};
 
 /// How other file systems mounted below the root are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -229,6 +229,10 @@ impl Source for DirectorySource {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
         self.feed.read(buffer)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.feed.read_later(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

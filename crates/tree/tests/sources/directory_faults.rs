@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::directory_common::{drain, options};
 use packline_testkit::tools;
 use packline_tree::{
-    DirectoryOptions, DirectorySource, Entry, Extent, HostFile, Kind, ListSource, Meta, Names, Source, scan,
+    ContentEnd, DirectoryOptions, DirectorySource, Entry, Extent, HostFile, Kind, ListSource, Meta, Names, Source, scan,
 };
 use rustix::fs::FileType;
 
@@ -104,8 +104,55 @@ fn a_file_that_shrinks_while_it_is_read_ends_with_zeros_or_is_read_again() {
     }
 }
 
+#[test]
+fn a_file_that_changes_while_other_threads_read_it_is_read_again_or_named() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("f");
+    for later in [500_000, 600_000, 150_000, 0] {
+        fs::write(&path, vec![1; 500_000]).unwrap();
+        let mut source = DirectorySource::open(temp.path(), options(2)).unwrap();
+        source.next_entry().unwrap();
+        source.next_entry().unwrap();
+        let first = source.read_later(100_000).unwrap().unwrap();
+        let second = source.read_later(usize::MAX).unwrap().unwrap();
+        assert_eq!((first.bytes, second.bytes, second.offset), (100_000, 400_000, 100_000));
+        assert!(source.read_later(1).unwrap().is_none());
+        assert_eq!((source.read(&mut [0]).unwrap(), source.read_again()), (Extent::End, None));
+        assert!(source.next_entry().unwrap().is_none());
+        if later != 500_000 {
+            set_size(&path, later);
+        }
+        let mut buffer = vec![0; 500_000];
+        let (one, other) = buffer.split_at_mut(100_000);
+        let count = second.content.read_at(second.offset, other).unwrap() + first.content.read_at(0, one).unwrap();
+        assert_eq!(count as u64, later.min(500_000));
+        match (later, second.content.end().unwrap()) {
+            (500_000, ContentEnd::Unchanged) => {}
+            (600_000, ContentEnd::Changed(warning)) => {
+                let expected = "it grew from 500000 to 600000 bytes; the first 500000 are stored";
+                assert!(warning.ends_with(&format!("{CHANGED}: {expected}")), "{warning}");
+            }
+            (150_000 | 0, ContentEnd::Again(mut again)) => {
+                assert_eq!(again.read_again(), Some(later));
+                assert!(rest(&mut *again) == vec![1; later as usize]);
+                assert_eq!(again.read_again(), None);
+                let warnings = again.take_warnings();
+                let expected = format!("it shrank from 500000 to {later} bytes; it was read again");
+                assert!(
+                    warnings.len() == 1 && warnings[0].ends_with(&format!("{CHANGED}: {expected}")),
+                    "{warnings:?}"
+                );
+            }
+            (_, ContentEnd::Unchanged) => panic!("{later}: unchanged"),
+            (_, ContentEnd::Changed(warning)) => panic!("{later}: {warning}"),
+            (_, ContentEnd::Again(_)) => panic!("{later}: read again"),
+        }
+        assert_eq!(source.take_warnings(), Vec::<String>::new());
+    }
+}
+
 /// The rest of the current file.
-fn rest(source: &mut impl Source) -> Vec<u8> {
+fn rest(source: &mut (impl Source + ?Sized)) -> Vec<u8> {
     let mut all = Vec::new();
     let mut buffer = vec![0; 100_000];
     loop {

@@ -4,14 +4,17 @@ mod ends;
 mod files;
 mod unknown;
 
+use std::fmt;
 use std::io::{Read, Seek};
+use std::sync::Arc;
 
-use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, Source};
+use packline_runtime::Input;
+use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, SharedContent, Source, UnreadPart};
 
 use super::content::{Content, ContentPart, TarBookmark, padding};
 use super::fault::{ErrorPosition, unreadable};
 use super::header::{BLOCK, Header, is_zero};
-use super::input::Input;
+use super::input::Input as TarInput;
 use super::member::{Member, choose_name};
 use super::pax::{Pax, RecordFault};
 use super::{Meter, TarOptions, number};
@@ -26,7 +29,7 @@ pub const MAX_LONG_NAME: u64 = 1 << 20;
 
 /// A tar as a [`Source`]: v7, ustar, GNU, PAX and star, recognised for each header.
 pub struct TarSource<R> {
-    input: Input<R>,
+    input: TarInput<R>,
     name: String,
     meter: Option<Meter>,
     globals: Pax,
@@ -50,6 +53,27 @@ pub struct TarSource<R> {
     warnings: Vec<String>,
     /// Number of skipped entries of unknown types.
     unknown: u64,
+    /// The tar as workers read it.
+    shared: Option<Arc<dyn SharedContent>>,
+}
+
+/// A tar that workers read.
+struct SharedTar {
+    input: Arc<dyn Input>,
+    name: String,
+}
+
+impl fmt::Debug for SharedTar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedTar").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl SharedContent for SharedTar {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+        self.input.read_at(offset, buffer).map_err(|cause| unreadable(&self.name, cause))?;
+        Ok(buffer.len())
+    }
 }
 
 /// Headers that apply to the next entry.
@@ -72,7 +96,7 @@ impl<R: Read + Seek> TarSource<R> {
     /// # Errors
     /// [`Error::Io`] if the input cannot seek (a pipe opened by name). Use [`TarSource::new`] for such inputs.
     pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
-        let input = Input::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
+        let input = TarInput::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
         Ok(Self::over(input, options))
     }
 }
@@ -80,10 +104,10 @@ impl<R: Read + Seek> TarSource<R> {
 impl<R: Read> TarSource<R> {
     /// A tar that is read sequentially, as from a pipe or a decoder.
     pub fn new(reader: R, options: TarOptions) -> Self {
-        Self::over(Input::new(reader), options)
+        Self::over(TarInput::new(reader), options)
     }
 
-    fn over(input: Input<R>, options: TarOptions) -> Self {
+    fn over(input: TarInput<R>, options: TarOptions) -> Self {
         Self {
             input,
             name: options.input_name,
@@ -103,7 +127,14 @@ impl<R: Read> TarSource<R> {
             needs_end_mark: options.end_mark,
             warnings: Vec::new(),
             unknown: 0,
+            shared: None,
         }
+    }
+
+    /// The same source. Workers read large contents from `input`, whose bytes are those of the reader.
+    pub(super) fn sharing(self, input: Arc<dyn Input>) -> Self {
+        let name = self.name.clone();
+        Self { shared: Some(Arc::new(SharedTar { input, name })), ..self }
     }
 
     fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
@@ -356,6 +387,15 @@ impl<R: Read> Source for TarSource<R> {
             }
             ContentPart::End => Ok(Extent::End),
         }
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        let (Some(tar), ContentPart::Stored(there)) = (&self.shared, self.content.next()) else { return Ok(None) };
+        let bytes = there.min(most as u64);
+        let passed = self.input.pass(bytes).map_err(|cause| unreadable(&self.name, cause))?;
+        let Some(offset) = passed else { return Ok(None) };
+        self.content.take(bytes);
+        Ok(Some(UnreadPart { content: Arc::clone(tar), offset, bytes: bytes as usize }))
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {

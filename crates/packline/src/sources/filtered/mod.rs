@@ -17,7 +17,7 @@ mod names;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source};
+use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source, UnreadPart};
 
 use super::changes::Changes;
 use super::planned::DEFAULT_META;
@@ -197,6 +197,10 @@ impl Source for Filtered {
                 cause,
             }),
         }
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        if let Reading::Source = self.reading { self.source.read_later(most) } else { Ok(None) }
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Command;
 
-use crate::{Exists, Sink};
+use packline_engine::Permit;
+
+use crate::{Buffers, Exists, SharedBytes, Sink};
 
 use super::unfinished::create_named;
 use super::*;
@@ -213,7 +215,15 @@ fn an_empty_append_does_not_shorten_a_file_that_ends_in_a_hole() {
 fn any_order_of_writes_equals_unbuffered_writes() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("x");
-    let mut sink = sink_over(&path, None);
+    write_in_any_order(sink_over(&path, None), &path);
+    let mut threaded = sink_over(&path, None);
+    threaded.start_thread(300_000);
+    write_in_any_order(threaded, &path);
+}
+
+fn write_in_any_order(mut sink: WriteBehind, path: &Path) {
+    fs::File::options().write(true).open(path).unwrap().set_len(0).unwrap();
+    let buffers = Buffers::new(200_000, 1 << 20);
     let mut plain: Vec<u8> = Vec::new();
     let mut state = 1u64;
     for step in 0..400u64 {
@@ -221,14 +231,34 @@ fn any_order_of_writes_equals_unbuffered_writes() {
         let length = if step % 50 == 0 { 200_000 } else { (state >> 50) as usize };
         let offset = if step % 7 == 0 { (state >> 40) % 500_000 } else { plain.len() as u64 };
         let bytes = vec![step as u8; length];
-        sink.write_at(offset, &bytes).unwrap();
+        if step % 3 == 0 {
+            let mut buffer = buffers.take(Permit::detached(0));
+            buffer.bytes_mut()[..length].copy_from_slice(&bytes);
+            sink.write_shared(offset, SharedBytes { buffer: Arc::new(buffer), range: 0..length }).unwrap();
+        } else {
+            sink.write_at(offset, &bytes).unwrap();
+        }
         plain.write_at(offset, &bytes).unwrap();
-        let mut back = vec![0; length];
-        sink.read_at(offset, &mut back).unwrap();
-        assert_eq!(back, bytes);
+        if step % 5 == 0 {
+            let mut back = vec![0; length];
+            sink.read_at(offset, &mut back).unwrap();
+            assert_eq!(back, bytes);
+        }
     }
     sink.flush().unwrap();
-    assert!(fs::read(&path).unwrap() == plain);
+    assert!(fs::read(path).unwrap() == plain);
+}
+
+#[test]
+fn an_error_of_the_thread_is_returned_once_and_nothing_is_written_after_it() {
+    let full = fs::File::options().read(true).write(true).open("/dev/full").unwrap();
+    let mut sink = WriteBehind::new(full, None, Arc::default());
+    sink.start_thread(1 << 20);
+    let written = (0..100u64).try_for_each(|step| sink.write_at(step * 20_000, &[1; 20_000]).map(drop));
+    let refusal = written.and_then(|()| sink.flush()).unwrap_err();
+    assert_eq!(refusal.kind(), std::io::ErrorKind::StorageFull);
+    assert!(refusal.to_string().contains("writing 20000 bytes at byte"), "{refusal}");
+    assert!(sink.settle().is_ok() && sink.flush().is_err());
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::directory::reading::{Feed, Finder};
 use crate::directory::scan::{Scanner, open_directory, open_root};
 use crate::directory::xattr::join;
 use crate::directory::{DirectoryOptions, OPEN_DIRECTORIES, ReadErrors};
-use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source};
+use crate::{Bookmark, Bytes, Entry, Error, Extent, Kind, Meta, Source, UnreadPart};
 use locations::{FileLocations, ListedFile};
 
 /// A directory that is listed before it is read. [`DirectoryOptions::errors`] does not apply to it.
@@ -63,6 +63,12 @@ impl ListedDirectory {
         Ok(Feed::new(later, &self.root, readers, self.ahead_bytes).keeping_open(self.ahead_directories))
     }
 
+    /// Makes the last entry the current file, if its content has not been asked for.
+    fn open_current(&mut self) -> Result<(), Error> {
+        let bookmark = if self.current.is_some() { self.bookmark() } else { None };
+        bookmark.map_or(Ok(()), |bookmark| self.recall(&bookmark, &[]))
+    }
+
     /// Collects the warnings so far.
     fn drain(&mut self) {
         self.warnings.append(&mut self.scanner.warnings);
@@ -101,10 +107,7 @@ impl Source for ListedDirectory {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
-        let unread = self.current.is_some();
-        if unread && let Some(bookmark) = self.bookmark() {
-            self.recall(&bookmark, &[])?;
-        }
+        self.open_current()?;
         let extent = match (&mut self.alone, &mut self.announced) {
             (Some(feed), _) => feed.read(buffer)?,
             (None, Some((feed, _))) => feed.read(buffer)?,
@@ -116,6 +119,17 @@ impl Source for ListedDirectory {
             Extent::End => 0,
         };
         Ok(extent)
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        self.open_current()?;
+        let part = match (&mut self.alone, &mut self.announced) {
+            (Some(feed), _) => feed.read_later(most)?,
+            (None, Some((feed, _))) => feed.read_later(most)?,
+            _ => None,
+        };
+        self.bytes_done += part.as_ref().map_or(0, |part| part.bytes as u64);
+        Ok(part)
     }
 
     fn shared_file(&self) -> Option<(u64, u64)> {

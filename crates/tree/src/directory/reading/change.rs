@@ -155,9 +155,15 @@ impl ChangeCheck {
         Ok(replaced)
     }
 
+    /// Whether the file must be read again.
+    pub fn wants_again(&self) -> bool {
+        self.next.is_some() && self.resizable && self.again < AGAIN_MOST
+    }
+
     /// Whether the file must be read again, with its current size.
     pub fn again(&mut self) -> bool {
-        let Some(size) = self.next.take().filter(|_| self.resizable && self.again < AGAIN_MOST) else { return false };
+        let wanted = self.wants_again();
+        let Some(size) = self.next.take().filter(|_| wanted) else { return false };
         let now = self.now.take().map(|now| match now {
             Change::Shrank(listed, found, _) => Change::Shrank(listed, found, Rest::LeftOut),
             Change::Misreported(listed, found, _) => Change::Misreported(listed, found, Rest::LeftOut),

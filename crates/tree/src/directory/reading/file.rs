@@ -2,18 +2,21 @@
 
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Advice, FileType, SeekFrom};
 use rustix::io::Errno;
 
 use super::change::{Change, ChangeCheck};
-use crate::Extent;
 use crate::directory::fault::{Fault, Tried};
 use crate::directory::found::{SMALL_BYTES, ScannedEntry};
+use crate::{ContentEnd, Entry, Error, Extent, SharedContent, Source, UnreadPart};
 
 /// An open file, and the position of reading.
 pub(super) struct OpenFile {
-    file: OwnedFd,
+    file: Arc<OwnedFd>,
     check: ChangeCheck,
     at: u64,
     /// The offset at which the content ended, if that is before its size.
@@ -23,6 +26,27 @@ pub(super) struct OpenFile {
     /// There is no hole before this offset. Used only if `sparse`.
     data_end: u64,
     sparse: bool,
+    /// The same file, if parts of it are read later. It is compared when all of them have been read.
+    shared: Option<Arc<SharedFile>>,
+}
+
+/// A file that workers read.
+#[derive(Debug)]
+pub(super) struct SharedFile {
+    file: Arc<OwnedFd>,
+    path: PathBuf,
+    check: ChangeCheck,
+    sparse: bool,
+    /// The lowest offset at which the content ended before its size; `u64::MAX` if it did not.
+    ended: AtomicU64,
+    /// Counts the open files.
+    _count: Arc<()>,
+}
+
+/// A shared file that changed, and is read again by the caller.
+struct AgainFile {
+    file: OpenFile,
+    path: PathBuf,
 }
 
 impl OpenFile {
@@ -40,13 +64,16 @@ impl OpenFile {
             // Only a hint, so errors are ignored.
             let _ = rustix::fs::fadvise(&file, 0, NonZeroU64::new(check.size), Advice::Sequential);
         }
-        Ok(Self { file, check, at: 0, ended: None, compared: false, data_end: 0, sparse: large && found.sparse })
+        let sparse = large && found.sparse;
+        let file = Arc::new(file);
+        Ok(Self { file, check, at: 0, ended: None, compared: false, data_end: 0, sparse, shared: None })
     }
 
     /// The next piece. At the end the file is examined again.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Fault> {
         if self.at == self.check.size {
-            return self.compare().map(|()| Extent::End);
+            let compared = if self.shared.is_some() { Ok(()) } else { self.compare() };
+            return compared.map(|()| Extent::End);
         }
         if self.sparse
             && self.at >= self.data_end
@@ -59,6 +86,26 @@ impl OpenFile {
             0 if !buffer.is_empty() => Ok(self.end()),
             count => Ok(Extent::Data(count)),
         }
+    }
+
+    /// The next bytes, at most `most` and only data, for a worker to read. `path` is the file's path in messages; a clone of `count`
+    /// lives as long as the file is open.
+    pub fn read_later(&mut self, most: usize, path: impl FnOnce() -> PathBuf, count: &Arc<()>) -> Option<UnreadPart> {
+        let end = if self.sparse { self.data_end } else { self.check.size };
+        let bytes = usize::try_from(end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(most);
+        if bytes == 0 || self.ended.is_some() {
+            return None;
+        }
+        let shared = self.shared.get_or_insert_with(|| {
+            let file = Arc::clone(&self.file);
+            let ended = AtomicU64::new(u64::MAX);
+            let (check, sparse) = (self.check, self.sparse);
+            Arc::new(SharedFile { file, path: path(), check, sparse, ended, _count: Arc::clone(count) })
+        });
+        let content: Arc<dyn SharedContent> = Arc::<SharedFile>::clone(shared);
+        let part = UnreadPart { content, offset: self.at, bytes };
+        self.at += bytes as u64;
+        Some(part)
     }
 
     /// After the end of a file that shrank, starts over and returns its current size.
@@ -92,6 +139,9 @@ impl OpenFile {
     fn end(&mut self) -> Extent {
         let rest = self.check.size - self.at;
         self.ended = Some(self.at);
+        if let Some(shared) = &self.shared {
+            shared.ended.fetch_min(self.at, Ordering::Relaxed);
+        }
         self.at = self.check.size;
         Extent::Hole(rest)
     }
@@ -99,11 +149,7 @@ impl OpenFile {
     fn read_data(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
         let end = if self.sparse { self.data_end } else { self.check.size };
         let length = usize::try_from(end - self.at).unwrap_or(usize::MAX).min(buffer.len());
-        let read = || rustix::io::pread(&self.file, &mut buffer[..length], self.at);
-        let count = rustix::io::retry_on_intr(read).tried("cannot read").map_err(|fault| {
-            let now = rustix::fs::fstat(&self.file);
-            fault.unless_turned(FileType::RegularFile, now)
-        })?;
+        let count = read_at(&self.file, &mut buffer[..length], self.at)?;
         self.at += count as u64;
         Ok(count)
     }
@@ -131,5 +177,71 @@ impl OpenFile {
     fn give_up_holes(&mut self) -> Result<Option<u64>, Fault> {
         self.sparse = false;
         Ok(None)
+    }
+}
+
+fn read_at(file: &OwnedFd, buffer: &mut [u8], offset: u64) -> Result<usize, Fault> {
+    rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *buffer, offset)).tried("cannot read").map_err(|fault| {
+        let now = rustix::fs::fstat(file);
+        fault.unless_turned(FileType::RegularFile, now)
+    })
+}
+
+impl SharedContent for SharedFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+        let mut done = 0;
+        while done < buffer.len() {
+            let at = offset + done as u64;
+            let count = read_at(&self.file, &mut buffer[done..], at).map_err(|fault| fault.at(&self.path))?;
+            if count == 0 {
+                self.ended.fetch_min(at, Ordering::Relaxed);
+                break;
+            }
+            done += count;
+        }
+        Ok(done)
+    }
+
+    fn end(&self) -> Result<ContentEnd, Error> {
+        let mut check = self.check;
+        let ended = Some(self.ended.load(Ordering::Relaxed)).filter(|&ended| ended < u64::MAX);
+        let stat = rustix::fs::fstat(&self.file).tried("cannot examine");
+        stat.and_then(|stat| check.end(&stat, ended)).map_err(|fault| fault.at(&self.path))?;
+        if check.wants_again() {
+            let file = OpenFile {
+                file: Arc::clone(&self.file),
+                check,
+                at: check.size,
+                ended: None,
+                compared: true,
+                data_end: 0,
+                sparse: self.sparse,
+                shared: None,
+            };
+            return Ok(ContentEnd::Again(Box::new(AgainFile { file, path: self.path.clone() })));
+        }
+        Ok(check.change().map_or(ContentEnd::Unchanged, |change| ContentEnd::Changed(change.text(&self.path))))
+    }
+}
+
+impl Source for AgainFile {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        self.file.read(buffer).map_err(|fault| fault.at(&self.path))
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        self.file.read_again()
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.file.at, Some(self.file.check.size))
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        self.file.take_change().map(|change| change.text(&self.path)).into_iter().collect()
     }
 }

@@ -19,12 +19,15 @@ use crate::directory::fault::Fault;
 use crate::directory::found::{FileLocation, ScannedEntry};
 use crate::directory::stat::FileId;
 use crate::directory::xattr::{XattrReader, join};
-use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors};
+use crate::{Bytes, Entry, Error, Extent, Kind, ReadErrors, UnreadPart};
 use ahead::{Ahead, Next};
 use batch::{Batch, Item};
 use change::Change;
 use file::OpenFile;
 use readers::Readers;
+
+/// Maximum number of files that workers read at a time. Many systems let a process open 1024 files.
+const OPEN_FILES: usize = 128;
 
 /// Lists entries in order.
 pub(crate) trait Finder {
@@ -62,6 +65,8 @@ pub(crate) struct Feed<F> {
     unread: bool,
     /// If reading continues after errors: the errors to report, and the entries that they remove.
     left_out: Option<LeftOut>,
+    /// Has a clone for each open file that workers read.
+    open_files: Arc<()>,
 }
 
 #[derive(Default)]
@@ -99,6 +104,7 @@ impl<F: Finder> Feed<F> {
             own: Batch::default(),
             unread: false,
             left_out: None,
+            open_files: Arc::default(),
         }
     }
 
@@ -216,6 +222,18 @@ impl<F: Finder> Feed<F> {
             Extent::End => 0,
         };
         Ok(extent)
+    }
+
+    /// See [`crate::Source::read_later`].
+    pub fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        let Self { current, host, root, name, open_files, .. } = self;
+        let Current::Open(file) = current else { return Ok(None) };
+        if Arc::strong_count(open_files) > OPEN_FILES {
+            return Ok(None);
+        }
+        let part = file.read_later(most, || host.clone().unwrap_or_else(|| join(root, name)), open_files);
+        self.bytes_done += part.as_ref().map_or(0, |part| part.bytes as u64);
+        Ok(part)
     }
 
     /// An entry whose file is read here. `None` if it is skipped.

@@ -60,7 +60,7 @@ pub struct Buffers {
 impl Buffers {
     /// Buffers of `size` bytes, of which at most a quarter of `budget` bytes, but at least two, are kept for reuse.
     pub fn new(size: usize, budget: usize) -> Arc<Buffers> {
-        Arc::new(Buffers { size, spares: Spares::up_to((budget / 4 / size).clamp(2, 64)) })
+        Arc::new(Buffers { size, spares: Spares::up_to((budget / 4 / size).max(2)) })
     }
 
     pub fn buffer_size(&self) -> usize {

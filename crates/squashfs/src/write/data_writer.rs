@@ -14,7 +14,7 @@ use crate::write::decision::Decisions;
 use crate::write::digest::hash;
 use crate::write::slab::{FileCut, SharedEnd};
 use crate::write::spacing::{Part as Spaced, Spacing};
-use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, size_word};
+use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedFragment, size_word};
 use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, Options, STORED_BLOCK, data_start};
 
@@ -34,6 +34,15 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) warnings: Vec<String>,
     spacing: Spacing,
     scratch: Vec<u8>,
+}
+
+/// A block as it is stored.
+struct StoredBlock {
+    bytes: SharedBytes,
+    stored: bool,
+    hashes: Hashes,
+    /// CRC-32 of the bytes, if it is known.
+    checksum: Option<u32>,
 }
 
 /// A file that must be read again.
@@ -83,30 +92,39 @@ impl<'s> DataWriter<'s> {
     /// Appends bytes and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         write(&mut *self.sink, self.position, bytes)?;
-        Ok(self.advance(bytes))
-    }
-
-    /// Appends bytes, which the sink may write later, and returns their offset.
-    fn append_shared(&mut self, bytes: SharedBytes) -> Result<u64, Error> {
-        check_written(self.position, self.sink.write_shared(self.position, bytes.clone()))?;
-        Ok(self.advance(bytes.bytes()))
-    }
-
-    /// Counts appended bytes and returns their offset.
-    fn advance(&mut self, bytes: &[u8]) -> u64 {
-        let start = self.position;
         if let Some(checksum) = &mut self.checksum {
             checksum.update(bytes);
         }
-        self.position += bytes.len() as u64;
+        Ok(self.advance(bytes.len()))
+    }
+
+    /// Appends bytes, which the sink may write later, and returns their offset. `crc` is their checksum, if it is known.
+    fn append_shared(&mut self, bytes: SharedBytes, crc: Option<u32>) -> Result<u64, Error> {
+        let length = bytes.range.len();
+        match (&mut self.checksum, crc) {
+            (Some(checksum), Some(crc)) => {
+                checksum.combine(&crc32fast::Hasher::new_with_initial_len(crc, length as u64));
+            }
+            (Some(checksum), None) => checksum.update(bytes.bytes()),
+            (None, _) => {}
+        }
+        check_written(self.position, self.sink.write_shared(self.position, bytes))?;
+        Ok(self.advance(length))
+    }
+
+    /// Counts appended bytes and returns their offset.
+    fn advance(&mut self, length: usize) -> u64 {
+        let start = self.position;
+        self.position += length as u64;
         start
     }
 
-    fn write_block(&mut self, ordinal: u32, bytes: SharedBytes, stored: bool, hashes: Hashes) -> Result<(), Error> {
+    fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
+        let StoredBlock { bytes, stored, hashes, checksum } = block;
         self.begin_block(ordinal)?;
-        let length = bytes.bytes().len();
-        let start = self.append_shared(bytes)?;
-        self.end_block(ordinal, Part { start, length: length as u32, form: form(stored), hashes })
+        let length = bytes.range.len() as u32;
+        let start = self.append_shared(bytes, checksum)?;
+        self.end_block(ordinal, Part { start, length, form: form(stored), hashes })
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
@@ -122,15 +140,19 @@ impl<'s> DataWriter<'s> {
 
     fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
         let product = Arc::new(product);
-        for PackedBlock { block, compressed, hash } in blocks {
-            match compressed {
+        for &PackedBlock { ref block, ref compressed, hash, checksum } in blocks {
+            let stored = compressed.is_none();
+            let (bytes, hashes) = match compressed {
                 Some(range) => {
-                    let hashes = Hashes { stored: *hash, content: block.bits() };
                     let bytes = SharedBytes { buffer: Arc::clone(&product), range: range.clone() };
-                    self.write_block(block.ordinal, bytes, false, hashes)?;
+                    (bytes, Hashes { stored: hash, content: block.bits() })
                 }
-                None => self.write_raw(raw, std::slice::from_ref(block))?,
-            }
+                None => {
+                    let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
+                    (bytes, Hashes { stored: block.bits(), content: 0 })
+                }
+            };
+            self.write_block(block.ordinal, StoredBlock { bytes, stored, hashes, checksum })?;
         }
         Ok(())
     }
@@ -139,7 +161,7 @@ impl<'s> DataWriter<'s> {
         blocks.iter().try_for_each(|block| {
             let hashes = Hashes { stored: block.bits(), content: 0 };
             let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-            self.write_block(block.ordinal, bytes, true, hashes)
+            self.write_block(block.ordinal, StoredBlock { bytes, stored: true, hashes, checksum: None })
         })
     }
 
@@ -163,16 +185,11 @@ impl<'s> DataWriter<'s> {
         Ok(())
     }
 
-    fn write_fragment(
-        &mut self,
-        index: u32,
-        bytes: SharedBytes,
-        stored: bool,
-        hashes: Option<Hashes>,
-    ) -> Result<(), Error> {
-        let length = bytes.range.len();
+    fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
+        let PackedFragment { index, bytes, length, stored, hashes, checksum } = fragment;
         self.leave_gap(Spaced::Fragment(length))?;
-        let start = self.append_shared(bytes.clone())?;
+        let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
+        let start = self.append_shared(bytes.clone(), checksum)?;
         let bytes = bytes.bytes();
         match hashes {
             Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
@@ -214,10 +231,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
             Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, &blocks),
             Packed::Raw { buffer, blocks } => self.write_raw(&buffer, &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
-            Packed::Fragment { index, bytes, length, stored, hashes } => {
-                let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
-                self.write_fragment(index, bytes, stored, hashes)
-            }
+            Packed::Fragment(fragment) => self.write_fragment(fragment),
             Packed::Align { bytes } => {
                 self.spacing.demand(bytes);
                 Ok(())

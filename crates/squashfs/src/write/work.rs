@@ -9,6 +9,7 @@ use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers};
 
 use crate::format::layout::STORED_BLOCK;
+use crate::format::record::Record;
 use crate::format::wire::encode_metadata;
 use crate::write::digest::{Digest, hash, is_zero};
 use crate::write::recent_tails::Sample;
@@ -36,6 +37,8 @@ pub(crate) struct CompressTask {
     block_size: BlockSize,
     /// Whether results are hashed, too.
     hashes: bool,
+    /// Whether the image gets a checksum of all bytes in its data area.
+    checksums: bool,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
     lookup: Lookup,
@@ -101,7 +104,8 @@ impl FragmentBuffer {
     pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
         if stored {
             let FragmentBuffer { index, raw, length, .. } = self;
-            next.pass(Packed::Fragment { index, bytes: raw, length, stored, hashes: None });
+            let fragment = PackedFragment { index, bytes: raw, length, stored, hashes: None, checksum: None };
+            next.pass(Packed::Fragment(fragment));
         } else {
             next.submit(Job::Fragment(self));
         }
@@ -129,6 +133,8 @@ pub(crate) struct PackedBlock {
     pub(crate) compressed: Option<Range<usize>>,
     /// Hash of the range, if hashes are wanted.
     pub(crate) hash: u64,
+    /// CRC-32 of the bytes that are stored, if the image gets a checksum.
+    pub(crate) checksum: Option<u32>,
 }
 
 /// The input of the commit step.
@@ -140,14 +146,27 @@ pub(crate) enum Packed {
     Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
     /// Blocks of the image to write again.
     Copies { from: u32, to: u32, count: u32 },
-    /// A fragment block, the first `length` bytes of a buffer.
-    Fragment { index: u32, bytes: Buffer, length: usize, stored: bool, hashes: Option<Hashes> },
+    /// A fragment block.
+    Fragment(PackedFragment),
     /// The next data starts at a multiple of this number of bytes.
     Align { bytes: u32 },
     /// A metadata block with its header.
     Metadata(Vec<u8>),
     /// This number of bytes of the image was read back without a difference.
     Checked(u64),
+}
+
+/// A fragment block as it is stored.
+#[derive(Debug)]
+pub(crate) struct PackedFragment {
+    pub(crate) index: u32,
+    pub(crate) bytes: Buffer,
+    /// Length of the block in the buffer, in bytes.
+    pub(crate) length: usize,
+    pub(crate) stored: bool,
+    pub(crate) hashes: Option<Hashes>,
+    /// CRC-32 of the block, if the image gets a checksum and a worker has computed it.
+    pub(crate) checksum: Option<u32>,
 }
 
 /// State of one worker: encoders or a decoder, created on first use, and a buffer for decoded blocks.
@@ -217,7 +236,7 @@ impl Task for CompressTask {
                 sum(blocks.iter().map(|packed| packed.compressed.as_ref().unwrap_or(&packed.block.range)))
             }
             Packed::Raw { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
-            Packed::Fragment { length, .. } => *length as u64,
+            Packed::Fragment(fragment) => fragment.length as u64,
             Packed::Metadata(bytes) => bytes.len() as u64,
             Packed::Checked(bytes) => *bytes,
             // Copied bytes are in the image; only the data area knows their length.
@@ -236,7 +255,8 @@ impl CompressTask {
         let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
         let codec = options.codec.clone();
         let block_size = options.block_size;
-        CompressTask { codec, block_size, hashes: start.verify, products, lookup: start.lookup.clone() }
+        let checksums = Record::is_wanted(options);
+        CompressTask { codec, block_size, hashes: start.verify, checksums, products, lookup: start.lookup.clone() }
     }
 
     fn blocks(
@@ -255,8 +275,10 @@ impl CompressTask {
             let to = &mut product.bytes_mut()[at..at + content.len()];
             let size = self.try_compress(tool, content, identity, to)?;
             let compressed = size.map(|size| at..at + size);
-            let hash = self.hash(compressed.as_ref().map(|range| &product.bytes()[range.clone()]));
-            packed.push(PackedBlock { block, compressed, hash });
+            let result = compressed.as_ref().map(|range| &product.bytes()[range.clone()]);
+            let hash = self.hash(result);
+            let checksum = self.checksum(result.unwrap_or(content));
+            packed.push(PackedBlock { block, compressed, hash, checksum });
             at += size.unwrap_or(0);
         }
         Ok(Packed::Blocks { raw, product, blocks: packed })
@@ -269,14 +291,22 @@ impl CompressTask {
         let identity = Identity { content, parts };
         let to = &mut product.bytes_mut()[..length];
         let size = self.try_compress(tool, &raw.bytes()[..length], identity, to)?;
-        Ok(match size {
+        Ok(Packed::Fragment(match size {
             Some(size) => {
                 let stored = self.hash(Some(&product.bytes()[..size]));
                 let hashes = Some(Hashes { stored, content: content.map_or(0, |digest| digest.bits()) });
-                Packed::Fragment { index, bytes: product, length: size, stored: false, hashes }
+                let checksum = self.checksum(&product.bytes()[..size]);
+                PackedFragment { index, bytes: product, length: size, stored: false, hashes, checksum }
             }
-            None => Packed::Fragment { index, bytes: raw, length, stored: true, hashes: None },
-        })
+            None => {
+                let checksum = self.checksum(&raw.bytes()[..length]);
+                PackedFragment { index, bytes: raw, length, stored: true, hashes: None, checksum }
+            }
+        }))
+    }
+
+    fn checksum(&self, stored: &[u8]) -> Option<u32> {
+        self.checksums.then(|| crc32fast::hash(stored))
     }
 
     /// Returns the hash of a result, or 0 if hashes are not wanted.

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
-use packline_archives::tar::{TarOptions, TarSource};
+use packline_archives::decompress::Limits;
+use packline_archives::tar::{TarOptions, TarSource, open_input};
 use packline_testkit::snapshot::{Attributes, Kind as Found, Snapshot};
 use packline_testkit::tools;
 use packline_tree::{Entry, Error, Extent, Kind, Source};
@@ -137,6 +139,12 @@ pub fn read_all(source: &mut dyn Source) -> Result<Vec<Read>, Error> {
 fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     let mut buffer = vec![0; 70_000];
     loop {
+        if let Some(part) = source.read_later(70_000)? {
+            let start = read.content.len();
+            read.content.resize(start + part.bytes, 0);
+            assert_eq!(part.content.read_at(part.offset, &mut read.content[start..])?, part.bytes);
+            continue;
+        }
         match source.read(&mut buffer)? {
             Extent::Data(count) => read.content.extend_from_slice(&buffer[..count]),
             Extent::Hole(count) => {
@@ -149,16 +157,20 @@ fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     }
 }
 
-/// Reads an archive as a stream and by seeking, with the same result. A third pass skips the contents of every other entry, and
+/// Reads an archive as a stream, by seeking, and as workers read it, with the same result. Another pass skips the contents of every other entry, and
 /// must return the same entries.
 pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let stream = read_all(&mut TarSource::new(archive, TarOptions::named("test.tar")));
     let seeking = TarSource::seekable(Cursor::new(archive), TarOptions::named("test.tar"));
     let seeking = read_all(&mut seeking.unwrap());
-    match (&stream, &seeking) {
-        (Ok(stream), Ok(seeking)) => assert_eq!(stream, seeking),
-        (Err(stream), Err(seeking)) => assert_eq!(stream.to_string(), seeking.to_string()),
-        (stream, seeking) => panic!("as a stream {stream:?}, by seeking {seeking:?}"),
+    let shared = open_input(Arc::new(archive.to_vec()), TarOptions::named("test.tar"), &Limits::default());
+    let shared = shared.and_then(|mut source| read_all(&mut *source));
+    for other in [&seeking, &shared] {
+        match (&stream, other) {
+            (Ok(stream), Ok(other)) => assert_eq!(stream, other),
+            (Err(stream), Err(other)) => assert_eq!(stream.to_string(), other.to_string()),
+            (stream, other) => panic!("as a stream {stream:?}, otherwise {other:?}"),
+        }
     }
     if let Ok(all) = &stream {
         let mut skipping = TarSource::seekable(Cursor::new(archive), TarOptions::default()).unwrap();

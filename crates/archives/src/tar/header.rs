@@ -41,14 +41,12 @@ impl Header {
 
     /// The checksums of unsigned and of signed bytes, with a blank checksum field.
     fn sums(&self) -> (i64, i64) {
-        let unsigned = self.counted().map(i64::from).sum();
-        let high: i64 = self.counted().map(|byte| i64::from(byte >> 7)).sum();
-        (unsigned, unsigned - 256 * high)
-    }
-
-    fn counted(&self) -> impl Iterator<Item = u8> + '_ {
-        let blank = [b' '; 8];
-        self.bytes[..148].iter().copied().chain(blank).chain(self.bytes[156..].iter().copied())
+        // Sums of all bytes, minus the field, because the compiler adds a fixed number of bytes as vectors.
+        let field = &self.bytes[148..156];
+        let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+        let high = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte >> 7)).sum::<u32>();
+        let unsigned = i64::from(sum(&self.bytes) - sum(field) + 8 * u32::from(b' '));
+        (unsigned, unsigned - 256 * i64::from(high(&self.bytes) - high(field)))
     }
 
     pub fn dialect(&self) -> Dialect {

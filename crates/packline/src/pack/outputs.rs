@@ -19,7 +19,7 @@ use crate::sources::observed::ObservedSource;
 /// From this number of workers on, a thread of its own writes. With fewer workers it would only take turns with them.
 const MANY_WORKERS: usize = 3;
 /// Maximum number of bytes that wait for that thread.
-const QUEUED: usize = 4 << 20;
+const QUEUED: usize = 1 << 20;
 
 /// The open outputs of a pack.
 pub(super) struct Outputs {

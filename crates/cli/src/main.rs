@@ -19,7 +19,8 @@ use std::process::ExitCode;
 use packline_runtime::Temporaries;
 use packline_runtime::escape;
 
-use crate::host::{Host, environment, signals, streams};
+use crate::host::signals::ShutdownHook;
+use crate::host::{Host, environment, streams};
 use crate::ui::io::Io;
 
 #[allow(clippy::disallowed_methods, reason = "main reads argv for everyone")]
@@ -27,9 +28,12 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_panic));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
-    if let Err(cause) = signals::handle_in_thread(io.temporaries.clone(), io.shutdown.clone()) {
-        io.eprintln(&format!("packline: cannot start the thread that watches for signals: {cause}"));
-        return ExitCode::FAILURE;
+    match ShutdownHook::of_process(io.temporaries.clone()) {
+        Ok(shutdown) => io.shutdown = shutdown,
+        Err(cause) => {
+            io.eprintln(&format!("packline: cannot handle signals: {cause}"));
+            return ExitCode::FAILURE;
+        }
     }
     ExitCode::from(dispatch::run(&arguments, &mut io))
 }
@@ -57,7 +61,7 @@ fn standard_io() -> Io {
         streams: streams::Streams::of_process(),
         host: Host::of_process(),
         temporaries: Temporaries::default().with_scratch(environment::scratch()),
-        shutdown: signals::ShutdownHook::default(),
+        shutdown: ShutdownHook::default(),
         drawn: ui::progress::DrawnBar::default(),
     }
 }

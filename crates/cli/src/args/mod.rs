@@ -49,6 +49,9 @@ pub trait Command: clap::Args + FromArgMatches {
     /// The long option that `-7` sets.
     const DIGITS: Option<&'static str> = None;
 
+    /// Whether the command leaves nothing behind when a signal ends it: it writes no file, and starts no process.
+    const LEAVES_NOTHING: bool = false;
+
     /// The intended differences between a drop-in and the program that it replaces; the manual page and the tables in `docs/compat` show
     /// them.
     const DIFFERENCES: &'static [&'static str] = &[];
@@ -73,6 +76,7 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     pub compat: Compat,
     pub digits: Option<&'static str>,
+    pub leaves_nothing: bool,
     pub differences: &'static [&'static str],
     pub examples: &'static [&'static str],
     pub details: fn() -> String,
@@ -89,6 +93,7 @@ impl Entry {
             aliases: C::ALIASES,
             compat: C::COMPAT,
             digits: C::DIGITS,
+            leaves_nothing: C::LEAVES_NOTHING,
             differences: C::DIFFERENCES,
             examples: C::EXAMPLES,
             details: C::details,

@@ -74,7 +74,7 @@ impl SchedulingOptions {
     /// [`Failure::Usage`] if the trace would replace an operand; [`Failure::Failed`] if its file already exists.
     pub fn start(&self, stats: bool, force: Option<bool>, operands: &[&Path], io: &Io) -> Result<RunOptions, Failure> {
         let scheduling =
-            Scheduling { queue_per: self.queue_per, policy: self.policy, topology: io.host.topology.clone() };
+            Scheduling { queue_per: self.queue_per, policy: self.policy, topology: (io.host.topology)(self.queue_per) };
         self.refuse_existing(force)?;
         self.refuse_operands(operands)?;
         let recorder = match (&self.trace, stats) {
@@ -218,21 +218,19 @@ pub struct Memory {
 
 impl Machine {
     pub fn resources(&self, host: &Host) -> Resources {
-        let mut resources = self.memory.resources(host);
-        resources.workers = self.jobs.unwrap_or(host.processors);
-        resources
+        self.memory.resources(self.jobs, host)
     }
 
     /// Returns the resources for .lrz files: by default a third of the memory, as in lrzip.
     pub fn lrz_resources(&self, host: &Host) -> Resources {
-        self.resources(host).memory_limit(self.memory.mem.or_else(|| host.third_of_memory()))
+        host.resources_or(self.jobs, self.memory.mem.or_else(|| host.third_of_memory()))
     }
 }
 
 impl Memory {
-    /// Returns resources with one worker per CPU.
-    pub fn resources(&self, host: &Host) -> Resources {
-        host.resources().memory_limit(self.mem.or(host.memory_limit))
+    /// Returns resources with `workers` workers, or one worker per CPU.
+    pub fn resources(&self, workers: Option<usize>, host: &Host) -> Resources {
+        host.resources_or(workers, self.mem)
     }
 }
 

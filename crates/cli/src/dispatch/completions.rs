@@ -31,6 +31,8 @@ pub struct Completions {
 impl Command for Completions {
     const NAME: &'static str = "completions";
 
+    const LEAVES_NOTHING: bool = true;
+
     const EXAMPLES: &'static [&'static str] = &["packline completions bash > /etc/bash_completion.d/packline"];
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {

@@ -50,7 +50,10 @@ fn run_named(mut arguments: &[OsString], io: &mut Io) -> u8 {
     match (name.to_str(), rest) {
         (Some("help"), []) => return run_bare(&["--help".into()], io),
         (Some("help"), [command]) => return run_named(&[command.clone(), "--help".into()], io),
-        (Some("version"), []) => return run_bare(&["--version".into()], io),
+        // The parser of all commands takes longer than the rest of the process.
+        (Some("version" | "--version" | "-V"), []) => {
+            return print(concat!("packline ", env!("CARGO_PKG_VERSION"), "\n"), io);
+        }
         (Some("version" | "--version" | "-V"), [word]) if word == "--verbose" || word == "-v" => {
             return print_versions(io);
         }
@@ -109,10 +112,11 @@ fn print_versions(io: &mut Io) -> u8 {
         Spec::names().join(", "),
         libraries.join(", ")
     );
-    match io.print(&text) {
-        Ok(()) => 0,
-        Err(failure) => report(&failure, "packline", 2, io),
-    }
+    print(&text, io)
+}
+
+fn print(text: &str, io: &mut Io) -> u8 {
+    io.print(text).map_or_else(|failure| report(&failure, "packline", 2, io), |()| 0)
 }
 
 /// Handles a command line without a command: `--help`, `--version`, or wrong usage.
@@ -185,6 +189,10 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
     }
     if invocation.wants_json() {
         json_has_a_reader(io)?;
+    }
+    if !command.leaves_nothing {
+        let failed = |cause| Failure::failed(format!("cannot start the thread that watches for signals: {cause}"));
+        io.shutdown.watch().map_err(failed)?;
     }
     (command.run)(invocation, io).map_err(|failure| invocation.advise(failure))
 }

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use packline::Resources;
-use packline_engine::Topology;
+use packline_engine::{QueueDomain, Topology};
 use zeroize::Zeroizing;
 
 use fake_root::FakeRoot;
@@ -31,17 +31,18 @@ use signals::ShutdownHook;
 /// Asks a question and returns the answer, without echo; `None` without a terminal or an answer.
 pub type AskHidden = fn(&str, &ShutdownHook) -> Option<Zeroizing<Vec<u8>>>;
 
-/// The machine and the environment, read once by `main`.
+/// The environment, read once by `main`, and functions that read the machine. Only the commands that need a part of the machine read it,
+/// because it takes thousands of system calls on a large machine.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// The number of processors this process may use, by scheduling affinity and cgroup quota.
-    pub processors: usize,
-    /// The cores, caches and packages of the processors.
-    pub topology: Topology,
-    /// The memory limit of the cgroup in bytes, if there is one.
-    pub memory_limit: Option<u64>,
-    /// The memory of the machine in bytes, if known.
-    pub machine_memory: Option<u64>,
+    /// Returns the number of processors this process may use, by scheduling affinity and cgroup quota.
+    pub processors: fn() -> usize,
+    /// Returns which processors share a part of the machine.
+    pub topology: fn(QueueDomain) -> Topology,
+    /// Returns the memory limit of the cgroup in bytes, if there is one.
+    pub memory_limit: fn() -> Option<u64>,
+    /// Returns the memory of the machine in bytes, if known.
+    pub machine_memory: fn() -> Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as text.
     pub source_date_epoch: Option<String>,
     pub scratch: PathBuf,
@@ -75,13 +76,13 @@ pub struct Host {
 }
 
 impl Host {
-    /// Reads the machine and the environment.
+    /// Reads the environment.
     pub fn of_process() -> Host {
         Host {
-            processors: machine::processors(),
-            topology: topology::topology(),
-            memory_limit: machine::memory_limit(),
-            machine_memory: machine::memory(),
+            processors: machine::processors,
+            topology: topology::topology,
+            memory_limit: machine::memory_limit,
+            machine_memory: machine::memory,
             source_date_epoch: environment::source_date_epoch(),
             scratch: environment::scratch(),
             cache: environment::cache(),
@@ -103,13 +104,19 @@ impl Host {
 
     /// Returns a third of the memory available to this process, lrzip's default.
     pub fn third_of_memory(&self) -> Option<u64> {
-        let all = self.memory_limit.into_iter().chain(self.machine_memory).min();
+        let all = (self.memory_limit)().into_iter().chain((self.machine_memory)()).min();
         all.map(|bytes| bytes / 3)
     }
 
     /// Returns the resources of a command without options for them.
     pub fn resources(&self) -> Resources {
-        let mut resources = Resources::new(self.processors).memory_limit(self.memory_limit);
+        self.resources_or(None, None)
+    }
+
+    /// Returns the resources of a command with options for the number of workers and for the limit on memory.
+    pub fn resources_or(&self, workers: Option<usize>, memory: Option<u64>) -> Resources {
+        let workers = workers.unwrap_or_else(self.processors);
+        let mut resources = Resources::new(workers).memory_limit(memory.or_else(self.memory_limit));
         resources.scratch = Some(self.scratch.clone());
         resources
     }

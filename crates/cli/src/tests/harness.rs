@@ -7,6 +7,7 @@ use std::io::{self, Cursor, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
+use packline_engine::{CpuLocation, QueueDomain, Topology};
 use packline_runtime::Temporaries;
 use packline_testkit::Sandbox;
 use packline_testkit::model::{Content, Node, NodeKind};
@@ -79,10 +80,10 @@ fn wall_time() -> Duration {
 /// A machine with two processors and no limits, at second 77.
 pub fn host() -> Host {
     Host {
-        topology: packline_engine::Topology::default(),
-        processors: 2,
-        memory_limit: None,
-        machine_memory: None,
+        topology: |_| Topology::default(),
+        processors: || 2,
+        memory_limit: || None,
+        machine_memory: || None,
         source_date_epoch: None,
         scratch: std::env::temp_dir(),
         cache: None,
@@ -100,6 +101,11 @@ pub fn host() -> Host {
         peak_memory: || Some(12_345),
         ask_hidden: |_, _| None,
     }
+}
+
+/// Four processors, two at each of two caches.
+pub fn two_caches(_: QueueDomain) -> Topology {
+    Topology::new([0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first }).to_vec())
 }
 
 pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) -> Io {

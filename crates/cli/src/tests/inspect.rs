@@ -2,7 +2,8 @@
 
 use packline_testkit::Sandbox;
 
-use super::harness::{assert_options_are, run, sample_tar, sandbox};
+use super::harness::{assert_options_are, host, run, run_on, sample_tar, sandbox};
+use crate::host::Host;
 
 /// A sandbox with the sample as a tar and as an image.
 fn with_image() -> Sandbox {
@@ -43,6 +44,16 @@ fn has_options_of_replaced_programs() {
     let theirs = ["compressor", "subdir", "keep-as-dir", "root-becomes", "no-skip", "no-xattr", "no-hard-links"];
     let ours = ["no-sparse", "continue", "num-jobs", "mem", "serial"];
     assert_options_are("sqfs2tar", theirs.into_iter().chain(ours));
+}
+
+#[test]
+fn listing_does_not_examine_the_machine() {
+    let sandbox = with_image();
+    let unexamined = || Host { topology: |_| unreachable!(), machine_memory: || unreachable!(), ..host() };
+    for command in ["list", "info"] {
+        let ran = run_on(&[command, &sandbox.arg("image")], b"", unexamined());
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
 }
 
 #[test]

@@ -3,12 +3,11 @@
 
 use std::{fs, path::Path};
 
-use packline_engine::{CpuLocation, Topology};
 use packline_testkit::{Sandbox, needed_memory, reader, snapshot, views};
 use serde_json::Value;
 
 use super::harness::{
-    ClosedPipe, Ran, SharedBuffer, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox,
+    self, ClosedPipe, Ran, SharedBuffer, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox,
 };
 use crate::commands::pack::Pack;
 use crate::dispatch;
@@ -256,7 +255,7 @@ fn memory_decides_how_many_workers_run_and_it_is_reported() {
     assert_eq!(summary["workers_wanted"], 9);
     assert!(summary["workers"].as_u64().unwrap() < 9, "{summary}");
     assert!(ran.err.contains(" instead of 9"), "{}", ran.err);
-    let limited = Host { memory_limit: Some(40 << 20), ..host() };
+    let limited = Host { memory_limit: || Some(40 << 20), ..host() };
     let ran = pack(&sandbox, "image", &["-j", "9", "--json"], &sample_tar(), limited);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()["workers"], summary["workers"]);
 }
@@ -390,8 +389,7 @@ fn the_summary_is_quiet_or_json_or_has_counters() {
 fn scheduling_leaves_the_image_as_it_is() {
     let sandbox = sandbox();
     let tar = sample_tar();
-    let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
-    let two_caches = Host { topology: Topology::new(sites.to_vec()), ..host() };
+    let two_caches = Host { topology: harness::two_caches, ..host() };
     let plain = image_of(&sandbox, &[], &tar);
     for (share, queues) in [("none", 4), ("llc", 2), ("all", 1)] {
         for more in [&["--policy", "earliest"][..], &["--policy", "local"], &["--main-thread-works"]] {

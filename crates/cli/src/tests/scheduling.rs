@@ -2,17 +2,15 @@
 
 use std::fs;
 
-use packline_engine::{CpuLocation, Topology};
 use packline_testkit::Sandbox;
 use serde_json::Value;
 
-use super::harness::{Ran, assert_misuse, host, run_on, sample_tar, sandbox};
+use super::harness::{self, Ran, assert_misuse, host, run_on, sample_tar, sandbox};
 use crate::host::Host;
 
 /// A machine of two caches, so that queues can be shared in more than one way.
 fn two_caches() -> Host {
-    let sites = [0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first });
-    Host { topology: Topology::new(sites.to_vec()), processors: 4, ..host() }
+    Host { topology: harness::two_caches, processors: || 4, ..host() }
 }
 
 /// The sample in each container.

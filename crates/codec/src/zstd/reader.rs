@@ -17,7 +17,7 @@ pub(crate) fn decoder_memory() -> usize {
 
 pub(crate) struct ZstdDecoder {
     raw: NonNull<sys::ZSTD_DCtx>,
-    _memory: Vec<u64>, // words, because the library requires alignment to 8 bytes
+    _memory: Box<[MaybeUninit<u64>]>, // words, because the library requires alignment to 8 bytes
 }
 
 // SAFETY: the context is memory owned by this value alone, whose heap address does not change when the value moves; the library keeps no
@@ -26,8 +26,9 @@ unsafe impl Send for ZstdDecoder {}
 
 impl ZstdDecoder {
     pub(crate) fn new() -> Result<Self, CodecError> {
-        let mut memory = vec![0u64; decoder_memory().div_ceil(size_of::<u64>())];
-        // SAFETY: the memory is valid for the size given, and aligned to 8 bytes.
+        // Zeros would touch all 24 pages, of which the small blocks of metadata need few.
+        let mut memory = Box::new_uninit_slice(decoder_memory().div_ceil(size_of::<u64>()));
+        // SAFETY: the memory is valid for the size given, and aligned to 8 bytes; the library writes what it reads, as in memory of malloc.
         let raw = unsafe { sys::ZSTD_initStaticDCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
         let failed = CodecError::Library { codec: NAME, function: "ZSTD_initStaticDCtx", code: 0 };
         Ok(ZstdDecoder { raw: NonNull::new(raw).ok_or(failed)?, _memory: memory })

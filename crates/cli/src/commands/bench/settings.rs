@@ -129,7 +129,7 @@ fn comparison(bench: &Bench, io: &Io, runs: Runs, known: &[ProgramKind]) -> Resu
     let jobs = bench.choice.jobs.clone().map(|jobs| jobs.0);
     Ok(Comparison {
         runs,
-        jobs: jobs.unwrap_or_else(|| usual_jobs(io.host.processors, in_full(bench))),
+        jobs: jobs.unwrap_or_else(|| usual_jobs((io.host.processors)(), in_full(bench))),
         against: against.map_err(|what| wrong("against", what))?.unwrap_or(Against::Usual),
         work_dir: bench.runs.work_dir.clone(),
         keep: bench.runs.keep,

@@ -251,7 +251,5 @@ const DEFAULT_LEVEL: u32 = 3;
 
 fn resources(shared: &Shared, host: &Host) -> Resources {
     let threads = shared.threads.threads.filter(|threads| *threads > 0);
-    let mut resources = shared.memory.resources(host);
-    resources.workers = shared.threads.jobs.or(threads).unwrap_or(host.processors);
-    resources
+    shared.memory.resources(shared.threads.jobs.or(threads), host)
 }

@@ -40,6 +40,8 @@ pub struct Info {
 impl Command for Info {
     const NAME: &'static str = "info";
 
+    const LEAVES_NOTHING: bool = true;
+
     fn details() -> String {
         "For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
          For an image, info reads no file contents, and offsets are in bytes from the start of the image. A tar is read to \

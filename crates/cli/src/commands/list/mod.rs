@@ -81,6 +81,8 @@ impl Command for List {
     const NAME: &'static str = "list";
     const ALIASES: &'static [&'static str] = &["ls"];
 
+    const LEAVES_NOTHING: bool = true;
+
     const EXAMPLES: &'static [&'static str] = &[
         "packline list root.sqfs",
         "packline list -lh root.sqfs /etc 'usr/bin/x*'",

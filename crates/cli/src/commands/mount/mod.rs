@@ -99,8 +99,8 @@ pub fn serve(mounted: Mounted, called: &str, announce: bool, io: &mut Io) -> Res
 impl Mount {
     fn request(&self, image: &mut ImagePlace, io: &Io) -> Result<MountRequest, Failure> {
         let mut request = MountRequest::new(self.dir.clone());
-        let workers = self.jobs.unwrap_or(io.host.processors);
-        request.resources = Resources::new(workers).memory_limit(self.mem.or(io.host.memory_limit));
+        let workers = self.jobs.unwrap_or_else(io.host.processors);
+        request.resources = Resources::new(workers).memory_limit(self.mem.or_else(io.host.memory_limit));
         request.allow_other = self.allow_other;
         request.auto_unmount = self.auto_unmount;
         for word in self.options.iter().flat_map(|words| words.split(',')) {

@@ -132,8 +132,7 @@ impl ImageOptions {
     /// Returns workers and memory. A backlog becomes a limit in bytes on content in flight.
     pub fn resources(&self, host: &Host) -> Resources {
         let backlog = self.queue_backlog.filter(|backlog| *backlog >= 1);
-        let mut resources = host.resources();
-        resources.workers = self.num_jobs.unwrap_or(host.processors);
+        let mut resources = host.resources_or(self.num_jobs, None);
         resources.window = backlog.map(|blocks| (blocks.max(3) as u64).saturating_mul(self.block_size.into()));
         resources
     }

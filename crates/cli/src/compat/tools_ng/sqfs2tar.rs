@@ -144,8 +144,6 @@ impl Sqfs2Tar {
     }
 
     fn resources(&self, host: &Host) -> Resources {
-        let mut resources = self.memory.resources(host);
-        resources.workers = if self.serial { 0 } else { self.num_jobs.unwrap_or(host.processors) };
-        resources
+        self.memory.resources(if self.serial { Some(0) } else { self.num_jobs }, host)
     }
 }

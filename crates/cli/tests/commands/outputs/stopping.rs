@@ -49,6 +49,17 @@ fn signal_cleans_up_and_sets_exit_status() {
 }
 
 #[test]
+fn signal_ends_commands_that_leave_nothing() {
+    for command in ["list", "info"] {
+        let mut waiting = Command::new(PACKLINE);
+        waiting.args([command, "-"]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = waiting.spawn().unwrap();
+        signal::send("TERM", child.id()).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(15), "{command}");
+    }
+}
+
+#[test]
 fn signal_keeps_existing_image() {
     let sandbox = sandbox();
     let image = sandbox.write("image", "old");

@@ -471,11 +471,8 @@ impl TarOptions {
 
 impl Running {
     pub fn resources(&self, host: &Host) -> packline::Resources {
-        let mut resources = host.resources();
-        resources.workers = self.processors.unwrap_or(host.processors);
-        let share = self.mem_percent.and_then(|percent| Some(host.machine_memory? / 100 * percent));
-        resources.memory = self.mem.or(share).or(resources.memory);
-        resources
+        let share = self.mem_percent.and_then(|percent| Some((host.machine_memory)()? / 100 * percent));
+        host.resources_or(self.processors, self.mem.or(share))
     }
 
     pub fn style(&self) -> OutputStyle {

@@ -398,10 +398,8 @@ impl Machine {
     }
 
     pub fn resources(&self, host: &Host) -> Resources {
-        let share = self.mem_percent.zip(host.machine_memory).map(|(percent, all)| all / 100 * percent);
-        let mut resources = host.resources();
-        resources.workers = self.processors.map_or(host.processors, |wanted| wanted.min(WORKERS_MOST));
-        resources.memory_limit(self.mem.or(share).or(host.memory_limit))
+        let share = self.mem_percent.and_then(|percent| Some((host.machine_memory)()? / 100 * percent));
+        host.resources_or(self.processors.map(|wanted| wanted.min(WORKERS_MOST)), self.mem.or(share))
     }
 }
 

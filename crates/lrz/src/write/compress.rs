@@ -4,6 +4,7 @@ use packline_engine::{OrderedMap, Permit, Task};
 use packline_runtime::memory::MapPlan;
 
 use super::coder::Tool;
+use super::literals::{LiteralPlace, LiteralSource};
 use super::policy::Policy;
 use super::probe::Probe;
 use super::seal::{Salt, Seal};
@@ -14,11 +15,28 @@ const SHORTEST: usize = 64;
 
 /// A block to be compressed.
 pub(super) struct Block {
-    pub(super) bytes: Vec<u8>,
+    pub(super) content: Content,
     pub(super) from: Origin,
     /// The salt for encryption, if any.
     pub(super) salt: Option<Salt>,
     pub(super) permit: Permit,
+}
+
+/// The bytes of a block.
+pub(super) enum Content {
+    /// Opcodes.
+    Bytes(Vec<u8>),
+    /// This number of literal bytes, which the worker copies.
+    Literals(LiteralSource, LiteralPlace, usize),
+}
+
+impl Content {
+    fn size(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Literals(_, _, size) => *size,
+        }
+    }
 }
 
 /// Position of a block.
@@ -97,7 +115,11 @@ impl Task for CompressTask {
     }
 
     fn run(&self, tools: &mut Tools, block: Block) -> Result<CompressedBlock, Error> {
-        let Block { bytes: plain_bytes, from, salt, mut permit } = block;
+        let Block { content, from, salt, mut permit } = block;
+        let plain_bytes = match content {
+            Content::Bytes(bytes) => bytes,
+            Content::Literals(source, place, size) => source.bytes(place, size)?,
+        };
         let plain = plain_bytes.len() as u64;
         let (back_end, mut bytes) = match self.try_compress(tools, &plain_bytes, from.stream)? {
             Some(bytes) => (self.policy.coder.back_end(), bytes),
@@ -112,7 +134,7 @@ impl Task for CompressTask {
     }
 
     fn bytes_in(&self, block: &Block) -> u64 {
-        block.bytes.len() as u64
+        block.content.size() as u64
     }
 
     fn bytes_out(&self, compressed: &CompressedBlock) -> u64 {

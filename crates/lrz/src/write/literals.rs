@@ -1,4 +1,7 @@
-//! Generates stream 1, the literal bytes of the opcodes, block by block.
+//! Generates stream 1, the literal bytes of the opcodes, block by block. The caller's thread finds where the blocks begin, and workers copy
+//! their bytes.
+
+use std::sync::Arc;
 
 use packline_runtime::TaskError;
 
@@ -10,10 +13,39 @@ use crate::{Error, Input};
 /// Bytes of opcodes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// Follows the opcodes of a chunk, and collects the literals.
+/// The literals of a chunk.
+#[derive(Clone)]
+pub(super) struct LiteralSource {
+    pub(super) form: OpcodeForm,
+    /// The opcodes, written by a [`super::opcodes::Recorder`].
+    pub(super) opcodes: Arc<Spool>,
+    pub(super) view: View,
+}
+
+/// A position in the literals of a chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LiteralPlace {
+    /// The offset of the next opcode.
+    opcode: u64,
+    /// The position in the chunk, in bytes.
+    position: u64,
+    /// Bytes left of the current literal.
+    pending: u64,
+}
+
+impl LiteralSource {
+    /// Returns the `size` literal bytes from a place on. There must be enough.
+    pub(super) fn bytes(&self, place: LiteralPlace, size: usize) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::with_capacity(size);
+        let mut literals = Literals::at(self, place);
+        literals.advance(size, |at, now| self.view.append(at, now, &mut out))?;
+        Ok(out)
+    }
+}
+
+/// Follows the opcodes of a chunk.
 pub(super) struct Literals<'a> {
     opcodes: Opcodes<'a>,
-    view: &'a View,
     /// The current position in the chunk, in bytes.
     position: u64,
     /// Bytes left of the current literal.
@@ -21,24 +53,35 @@ pub(super) struct Literals<'a> {
 }
 
 impl<'a> Literals<'a> {
-    /// Reads the literals of a chunk. A [`super::opcodes::Recorder`] wrote the opcodes.
-    pub(super) fn new(form: OpcodeForm, opcodes: &'a Spool, view: &'a View) -> Literals<'a> {
-        Literals { opcodes: Opcodes::new(form, opcodes), view, position: 0, pending: 0 }
+    /// Begins at a place.
+    pub(super) fn at(source: &'a LiteralSource, place: LiteralPlace) -> Literals<'a> {
+        let opcodes = Opcodes::at(source.form, &source.opcodes, place.opcode);
+        Literals { opcodes, position: place.position, pending: place.pending }
     }
 
-    /// Returns the next `size` bytes. There must be enough.
-    pub(super) fn next(&mut self, size: usize) -> Result<Vec<u8>, Error> {
-        let mut out = Vec::with_capacity(size);
-        while out.len() < size {
+    /// Returns the current place.
+    pub(super) fn place(&self) -> LiteralPlace {
+        LiteralPlace { opcode: self.opcodes.offset(), position: self.position, pending: self.pending }
+    }
+
+    /// Passes `size` bytes of literals, of which there must be enough. `take` gets the position in the chunk and the length of each part.
+    pub(super) fn advance(
+        &mut self,
+        size: usize,
+        mut take: impl FnMut(u64, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut left = size as u64;
+        while left > 0 {
             while self.pending == 0 {
                 self.step()?;
             }
-            let now = self.pending.min((size - out.len()) as u64);
-            self.view.append(self.position, now as usize, &mut out)?;
+            let now = self.pending.min(left);
+            take(self.position, now as usize)?;
             self.position += now;
             self.pending -= now;
+            left -= now;
         }
-        Ok(out)
+        Ok(())
     }
 
     /// Advances to the next opcode.
@@ -68,8 +111,14 @@ struct Opcodes<'a> {
 }
 
 impl<'a> Opcodes<'a> {
-    fn new(form: OpcodeForm, spool: &'a Spool) -> Opcodes<'a> {
-        Opcodes { form, spool, read: 0, buffer: Vec::new(), at: 0 }
+    /// Begins with the opcode at `offset`.
+    fn at(form: OpcodeForm, spool: &'a Spool, offset: u64) -> Opcodes<'a> {
+        Opcodes { form, spool, read: offset, buffer: Vec::new(), at: 0 }
+    }
+
+    /// Returns the offset of the next opcode.
+    fn offset(&self) -> u64 {
+        self.read - (self.buffer.len() - self.at) as u64
     }
 
     /// Returns the length of the next run, and whether the run is a match.
@@ -105,5 +154,40 @@ impl<'a> Opcodes<'a> {
         self.spool.read_at(self.read, &mut self.buffer[kept..]).map_err(Error::Scratch)?;
         self.read += more as u64;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_longrange::Match;
+
+    use super::super::opcodes::Recorder;
+    use super::*;
+    use crate::format::{Dialect, width_for};
+
+    #[test]
+    fn blocks_from_any_place_are_the_literals() {
+        let chunk: Vec<u8> = (0..200_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+        let form = OpcodeForm::new(Dialect::V6, width_for(chunk.len() as u64));
+        let mut opcodes = Spool::new(u64::MAX, None);
+        let mut recorder = Recorder::new(form, &mut opcodes);
+        let mut expected = chunk[..100].to_vec();
+        // More than 64 KiB of opcodes.
+        for at in (100..chunk.len() as u64 - 19).step_by(19) {
+            recorder.take(Match { at, distance: 50, length: 6 }).unwrap();
+            expected.extend_from_slice(&chunk[at as usize + 6..at as usize + 19]);
+        }
+        let counts = recorder.finish(chunk.len() as u64, 0).unwrap();
+        expected.extend_from_slice(&chunk[chunk.len() - (counts.literal_bytes as usize - expected.len())..]);
+        let view = View::memory(&Arc::new(chunk));
+        let source = LiteralSource { form, opcodes: Arc::new(opcodes), view };
+        for size in [1, 1000, 65_536, expected.len()] {
+            let mut literals = Literals::at(&source, LiteralPlace::default());
+            for block in expected.chunks(size).take(300) {
+                let place = literals.place();
+                literals.advance(block.len(), |_, _| Ok(())).unwrap();
+                assert_eq!(source.bytes(place, block.len()).unwrap(), block, "{size} {place:?}");
+            }
+        }
     }
 }

@@ -67,8 +67,8 @@ fn read(
     Ok(())
 }
 
-/// Cannot happen: the threads of the search have ended, so only this thread refers to the last chunk.
-fn in_use() -> Error {
+/// Cannot happen: the search and the compression of the last chunk have ended, so only this thread refers to it.
+pub(super) fn in_use() -> Error {
     Error::internal("the last chunk is still in use".into())
 }
 

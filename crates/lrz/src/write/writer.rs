@@ -1,18 +1,21 @@
 //! Writes a file from its magic to its digest, chunk by chunk.
 
+use std::sync::Arc;
+
 use packline_engine::OrderedMap;
 use packline_longrange::Window;
 use packline_runtime::of_fault;
 
-use super::compress::{Block, CompressTask, Origin, map};
+use super::compress::{Block, CompressTask, Content, Origin, map};
 use super::digest::Sums;
 use super::layout::{Layout, Output};
-use super::literals::Literals;
+use super::literals::{LiteralPlace, LiteralSource, Literals};
 use super::memory::{Memory, Share};
 use super::opcodes::Recorder;
 use super::policy::Policy;
 use super::seal::Seal;
 use super::search::Search;
+use super::source::in_use;
 use super::view::View;
 use super::{WriteOptions, Written};
 use crate::format::{ChunkHead, Dialect, Magic, OpcodeForm, Protection, Width, width_for};
@@ -33,8 +36,8 @@ pub(super) struct Writer<'a> {
     written: Written,
     /// Size of the plain data, if known. It is written to the magic.
     total: Option<u64>,
-    /// The opcodes of the current chunk.
-    opcodes: Spool,
+    /// The opcodes of the current chunk, which workers read.
+    opcodes: Arc<Spool>,
     /// The compressed blocks of stream 0.
     kept: Spool,
     warned: bool,
@@ -50,7 +53,7 @@ impl<'a> Writer<'a> {
         let policy = Policy::new(options)?;
         let seal = options.password.as_ref().map(Seal::new).transpose()?;
         let spool = || Spool::new(Memory::new(&policy, resources, false).opcodes(), resources.scratch.as_deref());
-        let opcodes = spool();
+        let opcodes = Arc::new(spool());
         let kept = spool();
         Ok(Writer {
             out: Output::new(sink),
@@ -123,8 +126,9 @@ impl<'a> Writer<'a> {
 
     /// Finds matches, and writes the opcodes to the spool. Returns the number of literal bytes.
     fn search(&mut self, view: &View, form: OpcodeForm, share: Share) -> Result<u64, Error> {
-        self.opcodes.clear()?;
         let settings = self.memory().settings(view.length());
+        let opcodes = Arc::get_mut(&mut self.opcodes).ok_or_else(in_use)?;
+        opcodes.clear()?;
         let before = self.written.plain;
         let total = self.total;
         let half = !self.policy.is_slow();
@@ -140,7 +144,7 @@ impl<'a> Writer<'a> {
         let cancel = &self.resources.cancel;
         let policy = &self.policy;
         let search = Search { view, settings: &settings, policy, workers, cancel, progress: &mut progress };
-        let counts = search.run(&mut self.sums, Recorder::new(form, &mut self.opcodes))?;
+        let counts = search.run(&mut self.sums, Recorder::new(form, opcodes))?;
         self.written.matches += counts.matches;
         self.written.match_bytes += counts.match_bytes;
         self.written.literals += counts.literals;
@@ -182,7 +186,8 @@ impl<'a> Writer<'a> {
             progress: &mut progress,
         };
         let feeding = Feeding { map: &mut map, seal: self.seal.as_ref() };
-        feeding.run(&mut layout, &self.opcodes, pieces, Literals::new(form, &self.opcodes, view))
+        let source = LiteralSource { form, opcodes: Arc::clone(&self.opcodes), view: view.clone() };
+        feeding.run(&mut layout, pieces, &source)
     }
 
     /// Ends the file with the digest.
@@ -243,24 +248,25 @@ impl Feeding<'_> {
     fn run(
         mut self,
         layout: &mut Layout<'_, '_>,
-        opcodes: &Spool,
         pieces: [EqualBlocks; 2],
-        mut literals: Literals<'_>,
+        source: &LiteralSource,
     ) -> Result<(), Error> {
         let mut at = 0;
         for size in pieces[0].sizes() {
             let bytes = |at: u64| {
                 let mut bytes = vec![0; size];
-                opcodes.read_at(at, &mut bytes).map_err(Error::Scratch)?;
-                Ok((bytes, Origin { stream: 0, reached: 0 }))
+                source.opcodes.read_at(at, &mut bytes).map_err(Error::Scratch)?;
+                Ok((Content::Bytes(bytes), Origin { stream: 0, reached: 0 }))
             };
             self.feed(size, layout, || bytes(at))?;
             at += size as u64;
         }
+        let mut literals = Literals::at(source, LiteralPlace::default());
         for size in pieces[1].sizes() {
             let mut next = || {
-                let bytes = literals.next(size)?;
-                Ok((bytes, Origin { stream: 1, reached: literals.position() }))
+                let content = Content::Literals(source.clone(), literals.place(), size);
+                literals.advance(size, |_, _| Ok(()))?;
+                Ok((content, Origin { stream: 1, reached: literals.position() }))
             };
             self.feed(size, layout, &mut next)?;
         }
@@ -272,16 +278,16 @@ impl Feeding<'_> {
         &mut self,
         size: usize,
         layout: &mut Layout<'_, '_>,
-        bytes: impl FnOnce() -> Result<(Vec<u8>, Origin), Error>,
+        content: impl FnOnce() -> Result<(Content, Origin), Error>,
     ) -> Result<(), Error> {
         let permit = self.map.reserve(size, layout).map_err(of_fault)?;
-        let made = bytes().and_then(|made| Ok((made, self.seal.map(Seal::salt).transpose()?)));
-        let ((bytes, from), salt) = match made {
+        let made = content().and_then(|made| Ok((made, self.seal.map(Seal::salt).transpose()?)));
+        let ((content, from), salt) = match made {
             Ok(made) => made,
             // Errors of earlier blocks come first.
             Err(error) => return Err(of_fault(self.map.earlier_error(layout, error))),
         };
-        self.map.submit(Block { bytes, from, salt, permit }, layout).map_err(of_fault)
+        self.map.submit(Block { content, from, salt, permit }, layout).map_err(of_fault)
     }
 }
 

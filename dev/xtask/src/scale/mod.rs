@@ -2,6 +2,7 @@
 //! Measures peak memory too.
 
 mod reading;
+mod small_files;
 
 use crate::generate::Kind;
 use crate::{environment, options, shell};
@@ -51,8 +52,20 @@ pub struct Options {
     binary: options::Binary,
 }
 
-const PARTS: [&str; 11] =
-    ["unique", "flat", "links", "once", "twice", "many", "similar", "duplicates", "workers", "memory", "reading"];
+const PARTS: [&str; 12] = [
+    "unique",
+    "flat",
+    "links",
+    "once",
+    "twice",
+    "many",
+    "similar",
+    "duplicates",
+    "workers",
+    "memory",
+    "reading",
+    "small-files",
+];
 
 /// Prints a table. The error lists the limits that were exceeded.
 pub fn run(options: &Options) -> Result<(), String> {
@@ -78,6 +91,7 @@ impl Checks {
             "workers" => workers(self),
             "memory" => memory(self),
             "reading" => reading::run(self),
+            "small-files" => small_files::run(self),
             tar => GROWTHS.iter().filter(|part| part.tar.name() == tar).try_for_each(|part| growth(self, part)),
         }
     }

@@ -21,6 +21,14 @@ use crate::Error;
 
 /// Approximate bytes of a file per job.
 const JOB: u64 = 1 << 20;
+/// Approximate bytes of the files of one task at most. A directory's files are adjacent, and the kernel creates them one at a time: workers that
+/// write fewer files at a time wait for each other more often.
+const TASK: u64 = 512 << 10;
+/// Bytes whose decoding and writing takes about as long as creating a file.
+const FILE: u64 = 4 << 10;
+/// Tasks for each worker at least, and tasks that fill the window.
+const TASKS_A_WORKER: u64 = 8;
+const TASKS_A_WINDOW: usize = 32;
 /// Maximum number of files with equal pieces that are written together; each needs a handle.
 const AT_ONCE: u32 = 16;
 /// Approximate number of files per job of small or of empty files.
@@ -37,12 +45,25 @@ pub struct Feeder<'f, 'o> {
     uses: &'f mut UnitUseCounts,
     /// Unwritten pieces of shared units, of files with own units, by unit.
     ends: BTreeMap<u32, Vec<End>>,
+    collected: Collected,
+    /// Bytes collected before a task is submitted.
+    task_bytes: u64,
+}
+
+/// Jobs for the next task.
+#[derive(Default)]
+struct Collected {
+    jobs: Vec<Job>,
+    /// Memory in bytes.
+    memory: usize,
+    /// Bytes of their files, and [`FILE`] for each file.
+    bytes: u64,
 }
 
 pub type Stop = Fault<Error>;
 
 impl<'f, 'o> Feeder<'f, 'o> {
-    /// Sorts a window and writes all of its files.
+    /// Sorts a window and writes all of its files. `budget` is the memory in bytes of the tasks in flight.
     ///
     /// # Errors
     /// The first error in the order of the files, or the error of the map.
@@ -52,11 +73,18 @@ impl<'f, 'o> Feeder<'f, 'o> {
         map: &'f mut OrderedMap<Unpacking>,
         collector: &'f mut ResultCollector<'o>,
         uses: &'f mut UnitUseCounts,
+        budget: usize,
     ) -> Result<(), Stop> {
         window.sort();
         let window = Arc::new(window);
-        let mut feeder = Feeder { context, window, map, collector, uses, ends: BTreeMap::new() };
+        let total = window.files().iter().fold(0u64, |sum, file| sum.saturating_add(file.size));
+        let share = total / (map.workers() as u64 * TASKS_A_WORKER).max(1);
+        let task_bytes = TASK.min((budget / TASKS_A_WINDOW) as u64).min(share);
+        let ends = BTreeMap::new();
+        let collected = Collected::default();
+        let mut feeder = Feeder { context, window, map, collector, uses, ends, collected, task_bytes };
         feeder.feed_all()?;
+        feeder.submit()?;
         feeder.map.drain(feeder.collector)
     }
 
@@ -71,19 +99,33 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.feed_tails(kinds, tails)?;
         for start in (tails..total).step_by(SMALL_FILES as usize) {
             let end = total.min(start + SMALL_FILES as usize);
-            self.feed(Job::Empty(start as u32..end as u32), 0)?;
+            self.feed(Job::Empty(start as u32..end as u32), 0, (end - start) as u64 * FILE)?;
         }
         Ok(())
     }
 
-    fn feed(&mut self, work: Job, bytes: usize) -> Result<(), Stop> {
-        let permit = self.map.reserve(bytes + JOB_BYTES, self.collector)?;
-        let task = Task { window: self.window.clone(), work, _permit: permit };
+    /// Collects a job that takes `memory` and writes `bytes`. Submits the collected jobs when they are enough for a task.
+    fn feed(&mut self, job: Job, memory: usize, bytes: u64) -> Result<(), Stop> {
+        self.collected.jobs.push(job);
+        self.collected.memory += memory + JOB_BYTES;
+        self.collected.bytes = self.collected.bytes.saturating_add(bytes);
+        if self.collected.bytes >= self.task_bytes { self.submit() } else { Ok(()) }
+    }
+
+    /// Submits the collected jobs.
+    fn submit(&mut self) -> Result<(), Stop> {
+        let Collected { jobs, memory, .. } = std::mem::take(&mut self.collected);
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let permit = self.map.reserve(memory, self.collector)?;
+        let task = Task { window: self.window.clone(), jobs, _permit: permit };
         self.map.submit(task, self.collector)
     }
 
     /// Records an error if unpacking continues. Otherwise returns it, after the errors of earlier files.
     fn failed(&mut self, file: &PlannedFile, error: Error) -> Result<(), Stop> {
+        self.submit()?;
         let mut outcome = Outcome::new(self.context.continue_on_error);
         outcome.written.unreadable.insert(self.window.key(file));
         match outcome.keep::<()>(Err(error)) {
@@ -186,9 +228,10 @@ impl<'f, 'o> Feeder<'f, 'o> {
     }
 
     fn feed_batch_of(&mut self, part: &Arc<Part>, batch: &mut PieceBatch) -> Result<(), Stop> {
+        let bytes = (batch.data + FILE).saturating_mul(part.count.into());
         let pieces = batch.take();
-        let bytes = pieces.capacity() * size_of::<(u64, Piece)>();
-        self.feed(Job::Pieces { part: part.clone(), pieces }, bytes)
+        let memory = pieces.capacity() * size_of::<(u64, Piece)>();
+        self.feed(Job::Pieces { part: part.clone(), pieces }, memory, bytes)
     }
 
     /// Submits the files `at..end`, which are pieces of shared units, and such pieces of files with own units, ordered by unit.
@@ -198,10 +241,11 @@ impl<'f, 'o> Feeder<'f, 'o> {
             let ended = self.ends.first_key_value().map(|(&unit, _)| unit);
             let Some(unit) = whole.into_iter().chain(ended).min() else { return Ok(()) };
             let ends = self.ends.remove(&unit).unwrap_or_default();
-            let mut batch = Batch { unit: self.shared_unit(unit)?, tails: Vec::new(), files: 0 };
+            let mut batch = Batch { unit: self.shared_unit(unit)?, tails: Vec::new(), files: 0, bytes: 0 };
             for end in ends {
                 let count = end.part.count;
-                self.add_tail(&mut batch, Tail::EndOf(end), count)?;
+                let size = end.length.into();
+                self.add_tail(&mut batch, Tail::EndOf(end), count, size)?;
             }
             while at < end && self.unit_of(at) == Some(unit) {
                 at += self.add_whole(&mut batch, at)?;
@@ -225,28 +269,32 @@ impl<'f, 'o> Feeder<'f, 'o> {
 
     fn add_whole(&mut self, batch: &mut Batch, first: usize) -> Result<usize, Stop> {
         let alike = self.window.alike(first);
+        let size = self.window.files()[first].size;
         let (written, sharing) = self.divide(alike as u32);
         for start in (0..written).step_by(SMALL_FILES as usize) {
             let count = SMALL_FILES.min(written - start);
-            self.add_tail(batch, Tail::Whole { first: first as u32 + start, count, sharing }, count + sharing)?;
+            self.add_tail(batch, Tail::Whole { first: first as u32 + start, count, sharing }, count + sharing, size)?;
         }
         Ok(alike)
     }
 
-    fn add_tail(&mut self, batch: &mut Batch, tail: Tail, files: u32) -> Result<(), Stop> {
+    /// Adds a piece of `files` files, `size` bytes of each.
+    fn add_tail(&mut self, batch: &mut Batch, tail: Tail, files: u32, size: u64) -> Result<(), Stop> {
         batch.tails.push(tail);
         batch.files += files;
+        batch.bytes = batch.bytes.saturating_add((size.saturating_add(FILE)).saturating_mul(files.into()));
         if batch.files >= SMALL_FILES { self.feed_batch(batch) } else { Ok(()) }
     }
 
     fn feed_batch(&mut self, batch: &mut Batch) -> Result<(), Stop> {
         let tails = std::mem::take(&mut batch.tails);
+        let bytes = std::mem::take(&mut batch.bytes);
         batch.files = 0;
         if tails.is_empty() {
             return Ok(());
         }
-        let bytes = tails.len() * size_of::<Tail>();
-        self.feed(Job::Tails { unit: batch.unit.clone(), tails }, bytes)
+        let memory = tails.len() * size_of::<Tail>();
+        self.feed(Job::Tails { unit: batch.unit.clone(), tails }, memory, bytes)
     }
 }
 
@@ -286,6 +334,8 @@ struct Batch {
     unit: Arc<SharedUnit>,
     tails: Vec<Tail>,
     files: u32,
+    /// Bytes of the pieces, and [`FILE`] for each file.
+    bytes: u64,
 }
 
 fn equal(one: Box<dyn Pieces>, mut other: Box<dyn Pieces>) -> bool {

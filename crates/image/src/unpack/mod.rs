@@ -83,7 +83,9 @@ pub fn unpack(
     let scratch = Scratch::new(request.resources.scratch.clone(), context.opened.volume.facts());
     let plan_bytes = plan_bytes as usize;
     let uses = UnitUseCounts::new(scratch, &context.opened.volume, plan_bytes / USE_COUNTS_SHARE);
-    let mut run = Run { request: &request, context: &context, staging_dir: &staging_dir, root, plan_bytes, uses };
+    let budget = plan.config(resources).budget;
+    let mut run =
+        Run { request: &request, context: &context, staging_dir: &staging_dir, root, plan_bytes, budget, uses };
     let workers = run.unpack(plan, &mut collector)?;
     if let Some(warning) = request.selection.unmatched_exclude(&place_of(&context.opened, &request.subdirectory)) {
         collector.warn(&warning);
@@ -176,6 +178,8 @@ struct Run<'r> {
     root: Inode,
     /// Memory limit in bytes of the plan and the use counts.
     plan_bytes: usize,
+    /// Memory in bytes of the tasks in flight.
+    budget: usize,
     uses: UnitUseCounts,
 }
 
@@ -288,7 +292,7 @@ impl<'r> Run<'r> {
         loop {
             let window = planner.take_window();
             if !window.is_empty() {
-                Feeder::write(self.context, window, map, collector, &mut self.uses)
+                Feeder::write(self.context, window, map, collector, &mut self.uses, self.budget)
                     .map_err(|stop| self.stopped(stop))?;
             }
             let mut outcome = Outcome::new(self.context.continue_on_error);

@@ -10,10 +10,10 @@ use super::part::Part;
 use super::shared_unit::SharedUnit;
 use super::window::Window;
 
-/// A job, with a permit for its memory.
+/// Jobs of one worker, in order, with a permit for their memory.
 pub struct Task {
     pub window: Arc<Window>,
-    pub work: Job,
+    pub jobs: Vec<Job>,
     pub _permit: Permit,
 }
 

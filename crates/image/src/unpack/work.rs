@@ -28,7 +28,7 @@ pub struct Tool {
     bytes: Vec<u8>,
 }
 
-/// Runs one job.
+/// Runs the jobs of a task.
 pub(super) struct JobRunner<'w> {
     pub(super) context: &'w UnpackContext,
     pub(super) window: &'w Window,
@@ -49,20 +49,23 @@ impl EngineTask for Unpacking {
     fn run(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
         let outcome = Outcome::new(self.context.continue_on_error);
         let mut runner = JobRunner { context: &self.context, window: &task.window, outcome, tool };
-        match &task.work {
-            Job::Pieces { part, pieces } => runner.write_pieces(part, pieces)?,
-            Job::Tails { unit, tails } => runner.write_tails(unit, tails)?,
-            Job::Empty(range) => runner.write_empty(range.clone())?,
+        for job in task.jobs {
+            match &job {
+                Job::Pieces { part, pieces } => runner.write_pieces(part, pieces)?,
+                Job::Tails { unit, tails } => runner.write_tails(unit, tails)?,
+                Job::Empty(range) => runner.write_empty(range.clone())?,
+            }
         }
         Ok(runner.outcome)
     }
 
     fn bytes_in(&self, task: &Task) -> u64 {
-        match &task.work {
+        let of_job = |job: &Job| match job {
             Job::Pieces { pieces, .. } => pieces.iter().map(|(_, piece)| stored_bytes(piece)).sum(),
             Job::Tails { unit, .. } => unit.stored_bytes(),
             Job::Empty(_) => 0,
-        }
+        };
+        task.jobs.iter().map(of_job).sum()
     }
 
     fn bytes_out(&self, outcome: &Outcome) -> u64 {
@@ -392,4 +395,4 @@ impl JobRunner<'_> {
 }
 
 /// Memory of a queued job in bytes, without the data that it refers to.
-pub const JOB_BYTES: usize = size_of::<task::Task>() + 256;
+pub const JOB_BYTES: usize = size_of::<task::Task>() + size_of::<Job>() + 256;

@@ -11,7 +11,7 @@ use packline_runtime::{FileIdentity, Temporaries};
 
 use crate::host::Host;
 use crate::host::signals::ShutdownHook;
-use crate::host::streams::{STDIN, STDOUT, Streams};
+use crate::host::streams::{STDIN, STDOUT, Streams, enlarge_pipe};
 use crate::ui::failure::Failure;
 use crate::ui::progress::DrawnBar;
 use crate::ui::target::is_stdout;
@@ -102,6 +102,7 @@ impl Io {
 
     /// Takes standard output as the output of a command; later text goes to standard error.
     pub fn take_stdout(&mut self) -> Output {
+        enlarge_pipe(io::stdout());
         let stderr = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stderr, Box::new(io::sink())))));
         self.stderr = Box::new(stderr.clone());
         self.out_terminal = self.terminal;
@@ -110,6 +111,7 @@ impl Io {
 
     /// Returns standard output as the output of a command.
     pub fn stdout_target(&mut self) -> Output {
+        enlarge_pipe(io::stdout());
         Output::Stream(PathBuf::from(STDOUT), self.share_stdout())
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use packline::Output;
 use packline::requests::PackRequest;
 
-use crate::host::streams::STDOUT;
+use crate::host::streams::{STDOUT, enlarge_pipe};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -81,6 +81,7 @@ fn file_or_pipe(path: &Path, force: bool) -> Result<Output, Failure> {
     }
     let opened = OpenOptions::new().write(true).open(&path);
     let pipe = opened.map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
+    enlarge_pipe(&pipe);
     Ok(Output::Stream(path, Box::new(pipe)))
 }
 

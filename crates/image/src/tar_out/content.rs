@@ -4,7 +4,7 @@ use packline_archives::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_nam
 use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Kind};
-use packline_volume::{Event, FileData, Pieces, ReadError};
+use packline_volume::{Chunk, Event, FileData, Pieces, ReadError};
 
 use super::items::Tag;
 use super::sink::Sink;
@@ -70,7 +70,7 @@ impl<'a> Content<'a> {
                 self.end_file()?;
                 self.begin(tag)
             }
-            Event::Data(chunk) => self.content(chunk.len() as u64, Some(&chunk)),
+            Event::Data(chunk) => self.content(chunk.len() as u64, Some(chunk)),
             Event::Hole(length) => self.content(length, None),
             Event::Failed { length, error } => {
                 let path = self.file.as_mut().map(|file| {
@@ -203,16 +203,16 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// Adds `length` bytes of content; zeros without `bytes`.
-    fn content(&mut self, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
+    /// Adds `length` bytes of content; zeros without a chunk.
+    fn content(&mut self, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let start = file.at;
         file.at += length;
         self.progress.content_bytes += length;
         self.progress.source_bytes = self.progress.content_bytes;
         match &mut file.holes {
-            None => put(&mut self.sink, length, bytes)?,
-            Some(holes) => holes.put(&mut self.sink, start, length, bytes)?,
+            None => put(&mut self.sink, length, chunk)?,
+            Some(holes) => holes.put(&mut self.sink, start, length, chunk)?,
         }
         self.progress.image_bytes = self.sink.taken();
         self.observer.advance(&self.progress);
@@ -232,13 +232,13 @@ impl<'a> Content<'a> {
 
 impl Holes {
     /// Writes the part of these bytes that is in segments.
-    fn put(&mut self, sink: &mut Sink, start: u64, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
+    fn put(&mut self, sink: &mut Sink, start: u64, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
         let mut at = start;
         let end = start + length;
         while let Some(segment) = self.current.filter(|segment| segment.offset < end) {
             at = at.max(segment.offset);
             let stop = segment.end().min(end);
-            let part = bytes.map(|bytes| &bytes[(at - start) as usize..(stop - start) as usize]);
+            let part = chunk.as_ref().map(|chunk| chunk.part((at - start) as usize..(stop - start) as usize));
             put(sink, stop - at, part)?;
             at = stop;
             if stop < segment.end() {
@@ -250,9 +250,9 @@ impl Holes {
     }
 }
 
-fn put(sink: &mut Sink, length: u64, bytes: Option<&[u8]>) -> Result<(), Error> {
-    match bytes {
-        Some(bytes) => sink.put(bytes),
+fn put(sink: &mut Sink, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
+    match chunk {
+        Some(chunk) => sink.put_chunk(chunk),
         None => sink.zeros(length),
     }
 }

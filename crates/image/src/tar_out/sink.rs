@@ -7,6 +7,7 @@ use packline_codec::StreamSpec;
 use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
 use packline_runtime::{OutputFile, WriteBehind, zeros};
+use packline_volume::Chunk;
 
 use super::Output;
 use super::compress::{CompressError, Compressor};
@@ -15,8 +16,10 @@ use crate::{Error, Observer, Resources, Temporaries};
 
 /// Bytes collected before they are written.
 pub(super) const BATCH: usize = 256 << 10;
-/// Pieces of at least this many bytes are written without a copy, together with the collected bytes.
-const STRAIGHT: usize = 32 << 10;
+/// Pieces of at least this many bytes are written without a copy. A copy of fewer bytes costs less than one more slice.
+const STRAIGHT: usize = 4 << 10;
+/// Inverse of the share of the reading's window whose memory the collected chunks may keep.
+const CHUNKS_SHARE: usize = 8;
 
 /// The target of the tar.
 pub(super) struct Destination {
@@ -80,7 +83,7 @@ impl Sink {
     ) -> Result<Sink, Error> {
         let display_path = destination.display_path.clone();
         let inner = match compression {
-            None => Inner::Plain(Batch { out, held: Vec::with_capacity(BATCH) }),
+            None => Inner::Plain(Batch::new(out, plan.read.window / CHUNKS_SHARE)),
             Some(spec) => {
                 let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);
                 Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&display_path, cause))?))
@@ -101,6 +104,13 @@ impl Sink {
             Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.display_path, cause)),
             Inner::Compressed(compressor) => compressor.put(bytes).map_err(|fault| broken(&self.display_path, fault)),
         }
+    }
+
+    /// Adds decoded bytes.
+    pub(super) fn put_chunk(&mut self, chunk: Chunk) -> Result<(), Error> {
+        let Inner::Plain(batch) = &mut self.inner else { return self.put(&chunk) };
+        self.taken += chunk.len() as u64;
+        batch.put_chunk(chunk).map_err(|cause| refused(&self.display_path, cause))
     }
 
     /// Adds zeros.
@@ -147,44 +157,89 @@ fn compression(display_path: &std::path::Path, what: &dyn std::fmt::Display) -> 
     }
 }
 
-/// Collects small pieces, and passes large pieces on.
+/// Collects headers, padding and decoded bytes, and writes them with few calls. Only small pieces are copied.
 struct Batch {
     out: Box<dyn Write>,
-    held: Vec<u8>,
+    /// Copied pieces, joined.
+    copied: Vec<u8>,
+    chunks: Vec<Collected>,
+    /// Bytes of copied pieces and chunks.
+    bytes: usize,
+    /// Memory that the chunks keep, and its limit, in bytes.
+    kept: usize,
+    kept_most: usize,
+}
+
+/// A chunk that is written from its own memory.
+struct Collected {
+    /// Number of copied bytes before the chunk.
+    copied: usize,
+    chunk: Chunk,
 }
 
 impl Batch {
+    fn new(out: Box<dyn Write>, kept_most: usize) -> Batch {
+        Batch { out, copied: Vec::with_capacity(BATCH), chunks: Vec::new(), bytes: 0, kept: 0, kept_most }
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() >= STRAIGHT || self.held.len() + bytes.len() > BATCH {
-            write_both(&mut self.out, &self.held, bytes)?;
-            self.held.clear();
-        } else {
-            self.held.extend_from_slice(bytes);
+        if bytes.len() >= STRAIGHT || self.bytes + bytes.len() > BATCH {
+            return self.write(bytes);
         }
+        self.copied.extend_from_slice(bytes);
+        self.bytes += bytes.len();
         Ok(())
     }
 
+    fn put_chunk(&mut self, chunk: Chunk) -> io::Result<()> {
+        if chunk.len() < STRAIGHT {
+            return self.put(&chunk);
+        }
+        if !self.chunks.last().is_some_and(|last| last.chunk.shares_memory(&chunk)) {
+            self.kept += chunk.memory();
+        }
+        self.bytes += chunk.len();
+        self.chunks.push(Collected { copied: self.copied.len(), chunk });
+        if self.bytes < BATCH && self.kept < self.kept_most { Ok(()) } else { self.write(&[]) }
+    }
+
+    /// Writes everything, then `last`.
+    fn write(&mut self, last: &[u8]) -> io::Result<()> {
+        let mut slices = Vec::with_capacity(2 * self.chunks.len() + 2);
+        let mut start = 0;
+        for Collected { copied, chunk } in &self.chunks {
+            slices.push(IoSlice::new(&self.copied[start..*copied]));
+            slices.push(IoSlice::new(chunk));
+            start = *copied;
+        }
+        slices.push(IoSlice::new(&self.copied[start..]));
+        slices.push(IoSlice::new(last));
+        let written = write_slices(&mut *self.out, &mut slices);
+        self.copied.clear();
+        self.chunks.clear();
+        self.bytes = 0;
+        self.kept = 0;
+        written
+    }
+
     fn flush(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.held)?;
-        self.held.clear();
+        self.write(&[])?;
         self.out.flush()
     }
 }
 
-/// Writes both with as few calls as possible.
-fn write_both(out: &mut dyn Write, mut first: &[u8], mut second: &[u8]) -> io::Result<()> {
-    while !first.is_empty() {
-        let written = match out.write_vectored(&[IoSlice::new(first), IoSlice::new(second)]) {
+/// Writes all slices with as few calls as possible.
+fn write_slices(out: &mut dyn Write, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match out.write_vectored(slices) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => written,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(cause),
-        };
-        let of_first = written.min(first.len());
-        first = &first[of_first..];
-        second = &second[written - of_first..];
+        }
     }
-    out.write_all(second)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -208,17 +263,55 @@ mod tests {
         }
     }
 
-    #[test]
-    fn pieces_of_any_size_come_out_in_order() {
+    /// Puts pieces with different bytes, each also as a chunk; returns whether the output has them in order.
+    fn in_order(kept_most: usize, at_once: usize, lengths: &[usize]) -> bool {
         let out = Rc::new(RefCell::new(Vec::new()));
-        let mut batch = Batch { out: Box::new(Slow(out.clone(), 1000)), held: Vec::new() };
+        let mut batch = Batch::new(Box::new(Slow(out.clone(), at_once)), kept_most);
         let mut expected = Vec::new();
-        for (index, length) in [1, 512, 40_000, 0, 31_999, 32_000, 200_000, 30_000, 30_000].into_iter().enumerate() {
-            let piece = vec![index as u8; length];
+        for (index, &length) in lengths.iter().enumerate() {
+            let piece: Vec<u8> = (0..length).map(|at| (at / 7 + index) as u8).collect();
             batch.put(&piece).unwrap();
-            expected.extend(piece);
+            batch.put_chunk(Chunk::from(piece.clone())).unwrap();
+            batch.put_chunk(Chunk::from(piece.clone()).part(length / 3..length)).unwrap();
+            expected.extend_from_slice(&piece);
+            expected.extend_from_slice(&piece);
+            expected.extend_from_slice(&piece[length / 3..]);
         }
         batch.flush().unwrap();
-        assert!(*out.borrow() == expected);
+        let same = *out.borrow() == expected;
+        same
+    }
+
+    #[test]
+    fn pieces_of_any_size_come_out_in_order() {
+        let lengths = [1, 512, 40_000, 0, 31_999, 4096, 4095, 32_000, 200_000, 300_000, 30_000, 30_000, 700];
+        for at_once in [1, 1000, usize::MAX] {
+            for kept_most in [0, 50_000, usize::MAX] {
+                assert!(in_order(kept_most, at_once, &lengths), "{at_once} {kept_most}");
+            }
+        }
+    }
+
+    #[test]
+    fn collected_chunks_keep_little_memory() {
+        let kept = |kept_most| {
+            let mut batch = Batch::new(Box::new(io::sink()), kept_most);
+            let kept_after = |_| {
+                batch.put_chunk(Chunk::from(vec![0; 5000])).unwrap();
+                batch.kept
+            };
+            (0..200).map(kept_after).max()
+        };
+        assert_eq!((kept(0), kept(12_000)), (Some(0), Some(10_000)));
+        assert_eq!(kept(usize::MAX), Some(BATCH / 5000 * 5000));
+    }
+
+    #[test]
+    fn content_is_not_copied() {
+        let mut batch = Batch::new(Box::new(io::sink()), usize::MAX);
+        batch.put(&[1; 512]).unwrap();
+        batch.put_chunk(Chunk::from(vec![2; 100_000])).unwrap();
+        batch.put_chunk(Chunk::from(vec![3; 100])).unwrap();
+        assert_eq!((batch.copied.len(), batch.bytes, batch.chunks.len()), (612, 100_612, 1));
     }
 }

@@ -75,6 +75,26 @@ pub struct Chunk {
     range: Range<usize>,
 }
 
+impl Chunk {
+    /// Returns a part of the bytes, which shares their memory.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>) -> Chunk {
+        let start = self.range.start + range.start;
+        let end = self.range.start + range.end.min(self.range.len());
+        Chunk { decoded: Arc::clone(&self.decoded), range: start..end }
+    }
+
+    /// Returns the number of bytes in memory until the chunk is dropped, which other chunks may share.
+    pub fn memory(&self) -> usize {
+        self.decoded.bytes().len()
+    }
+
+    /// Whether both chunks share their memory.
+    pub fn shares_memory(&self, other: &Chunk) -> bool {
+        Arc::ptr_eq(&self.decoded, &other.decoded)
+    }
+}
+
 impl Deref for Chunk {
     type Target = [u8];
 
@@ -100,6 +120,8 @@ pub struct Reading<'r, T> {
     cancel: CancelToken,
     /// Whether workers start planned jobs before their results are needed.
     ahead: bool,
+    /// Whether the window was full, and not enough of it is free again.
+    full: bool,
     stats: Option<StatsSink>,
 }
 
@@ -153,6 +175,7 @@ impl<'r, T> Reading<'r, T> {
         Ok(Reading {
             plan: Plan::new(volume, requests, uses, settings),
             ahead: map.workers() > 0,
+            full: false,
             map,
             promises: Promises::default(),
             cancel: settings.engine.cancel.clone(),
@@ -190,9 +213,17 @@ impl<'r, T> Reading<'r, T> {
         }
     }
 
-    /// Submits as many jobs as memory allows.
+    /// Submits as many jobs as memory allows. Once the window is full, waits until several jobs fit: a worker that sleeps is then woken once for
+    /// all of them.
     fn plan_ahead(&mut self) -> Result<(), ReadError> {
-        while self.ahead && !self.plan.is_ended() && self.plan.has_space() && !self.cancel.is_cancelled() {
+        if !self.ahead || (self.full && !self.plan.has_ample_space()) {
+            return Ok(());
+        }
+        while !self.plan.is_ended() && !self.cancel.is_cancelled() {
+            self.full = !self.plan.has_space();
+            if self.full {
+                break;
+            }
             self.plan_one()?;
         }
         Ok(())

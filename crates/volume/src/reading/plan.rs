@@ -131,8 +131,7 @@ impl<'r, T> Plan<'r, T> {
 
     /// Whether there is memory to plan ahead; takes it.
     pub(super) fn has_space(&mut self) -> bool {
-        let most = (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST);
-        if self.steps.len() >= most || self.budget.used() > self.budget.limit() {
+        if self.steps.len() >= self.steps_most() || self.budget.used() > self.budget.limit() {
             return false;
         }
         let missing = self.job_bytes().saturating_sub(self.spare.bytes());
@@ -141,6 +140,17 @@ impl<'r, T> Plan<'r, T> {
             self.spare.merge(more);
         }
         true
+    }
+
+    /// Whether an eighth of the window is free, after it was full.
+    pub(super) fn has_ample_space(&self) -> bool {
+        let free = |used: usize, most: usize| used <= most - most / 8;
+        free(self.steps.len(), self.steps_most()) && free(self.budget.used(), self.budget.limit())
+    }
+
+    /// Returns the number of steps that are planned ahead at most.
+    fn steps_most(&self) -> usize {
+        (self.budget.limit() / 4 / STEP_BYTES).max(STEPS_LEAST)
     }
 
     /// Takes memory for a job even above the limit: without a job in flight nothing would continue.

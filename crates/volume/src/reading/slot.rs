@@ -31,7 +31,7 @@ impl Decoded {
         Arc::new(Decoded { bytes: Bytes::Buffer(buffer), permit: Mutex::new(Some(permit)) })
     }
 
-    fn own(bytes: Vec<u8>, permit: Permit) -> Arc<Decoded> {
+    pub(super) fn own(bytes: Vec<u8>, permit: Permit) -> Arc<Decoded> {
         Arc::new(Decoded { bytes: Bytes::Own(bytes), permit: Mutex::new(Some(permit)) })
     }
 

@@ -2,10 +2,19 @@
 
 use std::sync::Arc;
 
-use packline_engine::Budget;
+use packline_engine::{Budget, Permit};
 
-use super::Reading;
+use super::slot::Decoded;
+use super::{Chunk, Reading};
 use crate::Scratch;
+
+/// Bytes that no reading decoded.
+impl From<Vec<u8>> for Chunk {
+    fn from(bytes: Vec<u8>) -> Chunk {
+        let range = 0..bytes.len();
+        Chunk { decoded: Decoded::own(bytes, Permit::detached(0)), range }
+    }
+}
 
 impl<T> Reading<'_, T> {
     /// The budget of decoded bytes.

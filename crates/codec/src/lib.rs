@@ -8,8 +8,8 @@
 //!
 //! For two codecs the crate searches for matches itself, and the library codes what the search finds:
 //!
-//! - zstd from level 13: `search/candidates/` finds matches at each position, by hashes or exactly; `search/zstd/` finds the cheapest path
-//!   at the real prices of symbols; libzstd codes the sequences.
+//! - zstd from level 13, and level 12 in blocks of up to 256 KiB: `search/candidates/` finds matches at each position, by hashes or
+//!   exactly; `search/zstd/` finds the cheapest path at the real prices of symbols; libzstd codes the sequences.
 //! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks,
 //!   .lrz files, deltas and all decoding.
 

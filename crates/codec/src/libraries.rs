@@ -19,7 +19,7 @@ impl Spec {
         match self {
             Spec::Xz(_) => 4,
             Spec::Lzma(_) => 3,
-            Spec::Zstd(_) => 5,
+            Spec::Zstd(_) => 6,
             _ => 1,
         }
     }

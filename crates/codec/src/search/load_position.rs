@@ -49,6 +49,13 @@ impl<'a> LoadPosition<'a> {
         unsafe { self.word(self.at - distance) }
     }
 
+    /// The eight bytes at this distance back, or at the start of the block if the distance is too large.
+    #[inline(always)]
+    pub(crate) fn eight_back_or_first(self, distance: usize) -> u64 {
+        // SAFETY: the bytes are in the block, and not after the position itself.
+        unsafe { self.word(self.at - distance.min(self.at)) }
+    }
+
     /// Whether the eight bytes that end `end` bytes after the position exist and are equal to those at this distance back. `end` is 8 or more.
     #[inline(always)]
     pub(crate) fn is_equal_until(self, distance: usize, end: usize) -> bool {

@@ -31,9 +31,14 @@ pub(crate) struct Effort {
     pub(crate) four: u32,
     pub(crate) six: u32,
     pub(crate) twelve: u32,
+    /// Positions inside a match of at least this length are not searched, except the first [`LEAD`] ones. Has no effect from `nice` on.
+    pub(crate) covering: usize,
     /// A match of at least this length is used without comparing others.
     pub(crate) nice: usize,
 }
+
+/// Number of positions that are searched at the start of a match which covers the others. A better match often begins there.
+const LEAD: usize = 3;
 
 /// Tables of positions, used for one block after another.
 pub(crate) struct Finder {
@@ -57,17 +62,21 @@ const _: () = assert!(1 + 3 * ROW + MAX_EARLIER < SPARE);
 
 /// The slots of a position in the four tables.
 type Slots = [usize; 4];
+/// The latest positions of a hash, the latest in the low bits.
+type Row = u64;
 
 /// The matches at a position.
 struct Tally<'a> {
     here: LoadPosition<'a>,
+    /// The number that the tables hold for the position.
+    position: usize,
+    /// Largest distance in bytes.
+    farthest: usize,
     /// Length of the continued match in bytes.
     known: u32,
     known_distance: usize,
     /// Longest of the matches found here in bytes.
     longest: u32,
-    /// Longest of all matches.
-    best: Candidate,
     found: &'a mut Spare,
     count: usize,
 }
@@ -108,9 +117,22 @@ impl Finder {
         }
         let mut best = Candidate::default();
         let mut at = part.start;
+        // The positions that are not searched.
+        let mut covered = 0..0;
         while let Some(here) = LoadPosition::new(src, at).filter(|_| at < end) {
             let slots = std::mem::replace(&mut ahead[at % AHEAD], self.look_ahead(src, at + AHEAD));
+            if covered.contains(&at) {
+                best = best.rest();
+                self.remember(slots, at);
+                found.add(best, 0);
+                at += 1;
+                continue;
+            }
             best = self.search(here, slots, best.rest(), found);
+            if best.length() >= self.effort.covering && at + best.length() > covered.end {
+                covered.start = if at < covered.end { covered.start } else { at + LEAD };
+                covered.end = at + best.length();
+            }
             at += 1;
             if best.length() < self.effort.nice {
                 continue;
@@ -140,53 +162,55 @@ impl Finder {
         let [three, four, six, twelve] = self.remember(slots, here.at());
         let known = continued.length() as u32;
         let Some(spare) = found.spare() else { return continued };
-        let mut tally = Tally::new(here, continued, spare);
         let position = self.base + here.at();
         let farthest = here.at().min(self.farthest);
-        let back = |there: u32| (position - there as usize).min(farthest);
+        let known_distance = continued.distance() as usize;
+        let mut tally = Tally { here, position, farthest, known, known_distance, longest: 2, found: spare, count: 0 };
         if known < self.effort.four {
-            let near = back(three[0]);
+            let near = tally.distance(three);
             if near < NEAR {
                 tally.weigh(near);
             }
-            tally.weigh_row(four.map(back));
+            tally.weigh_row(four);
             if tally.longest >= 4 && known < self.effort.six {
-                tally.weigh_row(six.map(back));
+                tally.weigh_more(six, four, self.base);
                 if tally.longest >= 6 {
-                    tally.weigh_row(twelve.map(back));
+                    tally.weigh_more(twelve, six, self.base);
                 }
             }
         } else if known < self.effort.six {
-            tally.weigh_row(six.map(back));
-            tally.weigh_row(twelve.map(back));
+            tally.weigh_row(six);
+            tally.weigh_more(twelve, six, self.base);
         } else if known < self.effort.twelve {
-            tally.weigh_row(twelve.map(back));
+            tally.weigh_row(twelve);
         }
         if known <= KEY && tally.longest >= KEY {
-            for distance in self.earlier_with_same_key(position, twelve[ROW - 1]).take(MAX_EARLIER) {
+            for distance in self.earlier_with_same_key(position, oldest(twelve)).take(MAX_EARLIER) {
                 tally.weigh(distance);
             }
         }
-        let Tally { count, best, .. } = tally;
+        let count = tally.count;
+        // Each match that is kept is longer than those before.
+        let best = if tally.longest > known.max(2) { tally.found[(count - 1) % SPARE] } else { continued };
         found.add(continued, count);
         best
     }
 
     /// The positions before `oldest` with the same first twelve bytes, from the latest on, as distances from `position`.
-    fn earlier_with_same_key(&self, position: usize, oldest: u32) -> impl Iterator<Item = usize> {
+    fn earlier_with_same_key(&self, position: usize, oldest: usize) -> impl Iterator<Item = usize> {
         let earlier = move |&there: &usize| {
             let is_remembered = there > self.base && position - there < REMEMBERED;
             let earlier = if is_remembered { self.earlier[there % REMEMBERED] as usize } else { 0 };
             (earlier > self.base && position - earlier <= self.farthest).then_some(earlier)
         };
-        successors(Some(oldest as usize), earlier).skip(1).map(move |earlier| position - earlier)
+        successors(Some(oldest), earlier).skip(1).map(move |earlier| position - earlier)
     }
 
     #[inline(always)]
-    fn remember(&mut self, [three, four, six, twelve]: Slots, at: usize) -> [[u32; ROW]; 4] {
+    fn remember(&mut self, [three, four, six, twelve]: Slots, at: usize) -> [Row; 4] {
         let position = (self.base + at) as u32;
         let twelve = self.twelve.push(twelve, position);
-        self.earlier[position as usize % REMEMBERED] = twelve[0];
+        self.earlier[position as usize % REMEMBERED] = (twelve & POSITION) as u32;
         [self.three.push(three, position), self.four.push(four, position), self.six.push(six, position), twelve]
     }
 
@@ -207,7 +231,7 @@ impl Finder {
 
 /// The latest positions of each hash, in rows of three.
 struct Table {
-    rows: Box<[u64]>,
+    rows: Box<[Row]>,
 }
 
 impl Table {
@@ -219,13 +243,13 @@ impl Table {
         self.rows.fill(0);
     }
 
-    /// Adds the latest position of a hash. Returns the positions before it, from the latest on.
+    /// Adds the latest position of a hash. Returns the positions before it.
     #[inline(always)]
-    fn push(&mut self, slot: usize, position: u32) -> [u32; ROW] {
+    fn push(&mut self, slot: usize, position: u32) -> Row {
         let row = &mut self.rows[slot];
         let before = *row;
         *row = before << LARGEST_LOG | u64::from(position);
-        [0, 1, 2].map(|index| (before >> (LARGEST_LOG * index) & POSITION) as u32)
+        before
     }
 
     /// Loads a row ahead of its use.
@@ -235,19 +259,33 @@ impl Table {
     }
 }
 
-impl<'a> Tally<'a> {
+/// The oldest position of a row.
+#[inline(always)]
+fn oldest(row: Row) -> usize {
+    (row >> (LARGEST_LOG * (ROW as u32 - 1)) & POSITION) as usize
+}
+
+impl Tally<'_> {
+    /// The distance of the latest position of a row.
     #[inline(always)]
-    fn new(here: LoadPosition<'a>, continued: Candidate, found: &'a mut Spare) -> Tally<'a> {
-        let known_distance = continued.distance() as usize;
-        Tally { here, known: continued.length() as u32, known_distance, longest: 2, best: continued, found, count: 0 }
+    fn distance(&self, row: Row) -> usize {
+        (self.position - (row & POSITION) as usize).min(self.farthest)
     }
 
     #[inline(always)]
-    fn weigh_row(&mut self, [first, second, third]: [usize; ROW]) {
+    fn weigh_row(&mut self, row: Row) {
         // A loop here is not unrolled.
-        self.weigh(first);
-        self.weigh(second);
-        self.weigh(third);
+        self.weigh(self.distance(row));
+        self.weigh(self.distance(row >> LARGEST_LOG));
+        self.weigh(self.distance(row >> (2 * LARGEST_LOG)));
+    }
+
+    /// Compares the positions of a row after those of a row with a shorter key. The latter has all later positions that match.
+    #[inline(always)]
+    fn weigh_more(&mut self, row: Row, shorter: Row, base: usize) {
+        if oldest(shorter) > base && oldest(row) < oldest(shorter) {
+            self.weigh_row(row);
+        }
     }
 
     /// Keeps a match at `distance`, which is at most the position. The match must be longer than those before, and longer than the
@@ -258,17 +296,10 @@ impl<'a> Tally<'a> {
         let differing = unsafe { self.here.eight_back(distance) } ^ self.here.first_eight();
         let least = if distance >= self.known_distance { self.longest.max(self.known) } else { self.longest };
         let length = if differing == 0 { long(self.here, distance, least) } else { differing.trailing_zeros() / 8 };
-        self.keep(length, distance, least);
-    }
-
-    #[inline(always)]
-    fn keep(&mut self, length: u32, distance: usize, least: u32) {
-        let candidate = Candidate::new(length, distance);
         let is_more = length > least;
-        self.found[self.count % SPARE] = candidate;
+        self.found[self.count % SPARE] = Candidate::new(length, distance);
         self.count += usize::from(is_more);
         self.longest = if is_more { length } else { self.longest };
-        self.best = if length as usize > self.best.length() { candidate } else { self.best };
     }
 }
 

@@ -125,6 +125,13 @@ impl<'a> Matches<'a> {
         self.continued[index]
     }
 
+    /// Length of the longest candidate of a position in bytes; 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn longest(self, index: usize) -> usize {
+        let found = self.at(index).last().map_or(0, |found| found.length());
+        self.continued(index).length().max(found)
+    }
+
     /// The candidates of a position, from the shortest to the longest.
     #[inline(always)]
     pub(crate) fn at(self, index: usize) -> &'a [Candidate] {

@@ -12,7 +12,8 @@
 //! [`ExactFinder`] finds the nearest match of each length, from the sorted suffixes of the complete block. It takes about three times as
 //! long on text. Work at a position is bounded by the number of different lengths, about forty.
 //!
-//! A match of at least `nice` bytes is used without comparing others, and no position inside it is searched.
+//! A match of at least `nice` bytes is used without comparing others, and no position inside it is searched. In a match of at least
+//! `covering` bytes only the first positions are searched.
 
 mod exact;
 mod finder;

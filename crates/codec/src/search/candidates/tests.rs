@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const EFFORT: Effort = Effort { bits: 10, four: 8, six: 10, twelve: 64, nice: 64 };
+const EFFORT: Effort = Effort { bits: 10, four: 8, six: 10, twelve: 64, covering: 24, nice: 64 };
 
 fn exact(nice: usize) -> Search {
     Search::Exact(Exact { format: Format::Zstd, nice })
@@ -62,6 +62,21 @@ fn clears_tables_before_positions_overflow() {
     let src: Vec<u8> = (0..300_000u32).map(|index| (index.wrapping_mul(index) >> 9) as u8).collect();
     let fresh = all(&mut Searcher::new(Search::ByHash(EFFORT), usize::MAX), &src, src.len());
     assert!((0..9).all(|_| all(&mut used, &src, src.len()) == fresh));
+}
+
+#[test]
+fn searches_only_the_first_positions_inside_a_covering_match() {
+    let piece: Vec<u8> = (0..40u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let src = [&piece[10..], &[1; 20], &piece, &[2; 20], &piece, &[3; 20]].concat();
+    let last = src.len() - 60;
+    let searched = |covering| {
+        let search = Search::ByHash(Effort { covering, ..EFFORT });
+        let found = all(&mut Searcher::new(search, usize::MAX), &src, src.len());
+        (0..40).filter(|inside| !found[last + inside].1.is_empty()).collect::<Vec<_>>()
+    };
+    assert_eq!(searched(40).first(), Some(&0));
+    assert!(searched(40).iter().all(|inside| *inside < 3), "{:?}", searched(40));
+    assert_eq!(searched(41).last(), Some(&37));
 }
 
 #[test]

@@ -10,7 +10,14 @@ pub(crate) fn search_of(level: u32, extreme: bool) -> Option<Search> {
     match level {
         _ if extreme => exact(LONGEST),
         0..=3 => None,
-        4 => Some(Search::ByHash(candidates::Effort { bits: 16, four: 12, six: 16, twelve: 128, nice: 64 })),
+        4 => Some(Search::ByHash(candidates::Effort {
+            bits: 16,
+            four: 12,
+            six: 16,
+            twelve: 128,
+            covering: 64,
+            nice: 64,
+        })),
         5 => exact(48),
         6 => exact(96),
         7 => exact(128),

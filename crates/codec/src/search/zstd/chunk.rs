@@ -60,7 +60,8 @@ impl Optimal {
         split(chunk, sequences, repeats, effort.part, parts);
         let mut after = repeats;
         for pass in 0..effort.passes {
-            let chunk_of = Chunk { src, start, size, found, parts, repeats, nice: effort.search.nice() };
+            let nice = effort.search.nice();
+            let chunk_of = Chunk { src, start, size, found, parts, repeats, nice, covered: effort.covered };
             let repeats_after = path.find(&chunk_of, other_sequences);
             split(chunk, other_sequences, repeats, effort.part, other_parts);
             if pass > 0 && cost(other_parts) >= cost(parts) {

@@ -7,12 +7,16 @@ use super::codes::{LENGTHS, Repeats, SHORTEST, Sequence, length_code};
 use super::parts::Part;
 use super::prices::{MANY, Prices};
 use super::statistics::Statistics;
-use crate::bytes::{bounded_match_length, eight};
-use crate::search::candidates::{LARGEST_LOG, LONGEST, Matches};
+use crate::bytes::bounded_match_length;
+use crate::search::candidates::{Candidate, LARGEST_LOG, LONGEST, Matches};
+use crate::search::load_position::LoadPosition;
 
 /// Number of lengths processed together.
 const LANES: usize = 8;
 type Lanes = [u32; LANES];
+/// [`LANES`] elements before a position, the position, and as many as a match reaches.
+const WINDOW: usize = LONGEST + 1 + 2 * LANES;
+type Window = [u32; WINDOW];
 /// Matches up to this length are offered with each length. Longer matches are also offered with the [`LANES`] longest lengths.
 const EACH: usize = SHORTEST + LANES - 1;
 
@@ -70,27 +74,39 @@ pub(super) struct Chunk<'a> {
     pub(super) repeats: Repeats,
     /// A match of at least this length is used without comparing others.
     pub(super) nice: usize,
+    /// Matches are not offered at a position if a match that began earlier arrives at the next position for at most this much more.
+    pub(super) covered: Option<u32>,
+}
+
+impl Chunk<'_> {
+    /// Statistics of all parts.
+    fn whole(&self) -> Statistics {
+        let mut whole = Statistics::none();
+        for part in self.parts {
+            whole.add(&part.statistics);
+        }
+        whole
+    }
 }
 
 pub(super) struct Path {
     prices: Prices,
-    /// The price of each length together with the length, as an [`Arrival`].
-    steps: Box<[u32; LONGEST + 1]>,
+    /// The price of each length together with the length, as an [`Arrival`], after [`LANES`] unused elements.
+    steps: Box<Window>,
+    /// After [`LANES`] unused elements.
     arrivals: Vec<Arrival>,
     distances: Vec<u64>,
 }
 
-/// The walk through a chunk.
+/// The walk through a chunk. Only functions that are inlined borrow the walk, so that its fields stay in registers.
 struct Walk<'a> {
     chunk: &'a Chunk<'a>,
-    whole: Statistics,
     prices: &'a mut Prices,
-    steps: &'a mut [u32; LONGEST + 1],
+    steps: &'a mut Window,
     arrivals: &'a mut [Arrival],
     /// The last distances of the cheapest path to each position that was visited.
     settled: &'a mut [u64],
     at: usize,
-    part: usize,
     /// Literals since the last match.
     literals: usize,
     /// Whether the path arrives at the position by a match of [`LONGEST`] bytes.
@@ -98,48 +114,45 @@ struct Walk<'a> {
     /// The price of arriving by a literal.
     by_literal: u32,
     distances: u64,
+    /// No match arrives at this position or later.
+    reach: usize,
 }
 
 impl Path {
     pub(super) fn new() -> Path {
-        let steps = Box::new([0; LONGEST + 1]);
+        let steps = Box::new([0; WINDOW]);
         Path { prices: Prices::new(), steps, arrivals: Vec::new(), distances: Vec::new() }
     }
 
     /// Memory for chunks of `size` bytes.
     pub(super) fn memory(size: usize) -> usize {
-        size_of::<Prices>() + (LONGEST + 1) * 4 + (size + LONGEST + 2 * LANES) * 4 + (size + 1) * 8
+        size_of::<Prices>() + WINDOW * 4 + (size + WINDOW) * 4 + (size + 1) * 8
     }
 
     /// Finds the cheapest path. Returns the repeats after it.
     pub(super) fn find(&mut self, chunk: &Chunk, out: &mut Vec<Sequence>) -> Repeats {
         self.arrivals.clear();
-        self.arrivals.resize(chunk.size + LONGEST + 2 * LANES, UNREACHED);
+        self.arrivals.resize(chunk.size + WINDOW, UNREACHED);
         self.distances.resize(chunk.size + 1, 0);
         self.walk(chunk).run();
         self.trace(chunk, out)
     }
 
     fn walk<'a>(&'a mut self, chunk: &'a Chunk) -> Walk<'a> {
-        let mut whole = Statistics::none();
-        for part in chunk.parts {
-            whole.add(&part.statistics);
-        }
         let Path { prices, steps, arrivals, distances: settled } = self;
         let distances = pack(chunk.repeats);
         Walk {
             chunk,
-            whole,
             prices,
             steps,
             arrivals,
             settled,
             at: 0,
-            part: 0,
             literals: 0,
             is_longest: false,
             by_literal: START,
             distances,
+            reach: 0,
         }
     }
 
@@ -149,12 +162,13 @@ impl Path {
         let mut at = chunk.size;
         let mut later = Sequence::default();
         while at > 0 {
-            if self.arrivals[at] == 0 {
+            let arrival = self.arrivals[LANES + at];
+            if arrival == 0 {
                 later.literals += 1;
                 at -= 1;
                 continue;
             }
-            let (length, distance) = resolve(&self.distances, chunk.found, at, self.arrivals[at]);
+            let (length, distance) = resolve(&self.distances, chunk.found, at, arrival);
             at -= length;
             if later.literals == 0 && later.distance == distance {
                 // This match continues one that is longer than LONGEST.
@@ -191,13 +205,19 @@ impl Walk<'_> {
     #[inline(always)]
     fn run_any(mut self) {
         let chunk = self.chunk;
+        let whole = chunk.whole();
+        let mut parts = chunk.parts.iter();
         let mut end = 0;
         while self.at < chunk.size {
-            if self.at >= end {
-                end = self.enter();
+            while self.at >= end {
+                let Some(part) = parts.next() else { return };
+                end = part.end;
+                if self.at < end {
+                    enter(self.prices, self.steps, part, &whole);
+                }
             }
             let price = self.arrive();
-            let longest = self.leave(price);
+            let longest = if self.is_covered(price) { 0 } else { self.leave(price) };
             if longest >= chunk.nice {
                 self.at += longest;
                 self.by_literal = INFINITE;
@@ -212,28 +232,14 @@ impl Walk<'_> {
         self.arrive();
     }
 
-    /// Sets the prices of the part at the current position. Returns the end of the part.
-    fn enter(&mut self) -> usize {
-        while self.chunk.parts[self.part].end <= self.at {
-            self.part += 1;
-        }
-        let part = &self.chunk.parts[self.part];
-        self.prices.set(&part.statistics, &self.whole);
-        let codes: &[u32; LENGTHS] = &self.prices.length;
-        for (length, step) in self.steps.iter_mut().enumerate().skip(SHORTEST) {
-            *step = codes[length_code(length as u32)] << PRICE | (length as u32) << LENGTH;
-        }
-        part.end
-    }
-
     /// Settles the cheaper way to arrive at the current position. Returns its price.
     #[inline(always)]
     fn arrive(&mut self) -> u32 {
-        let arrival = self.arrivals[self.at];
+        let arrival = self.arrivals[LANES + self.at];
         let mut price = arrival >> PRICE;
         if self.by_literal <= price {
             price = self.by_literal;
-            self.arrivals[self.at] = 0;
+            self.arrivals[LANES + self.at] = 0;
             self.is_longest = false;
         } else {
             let (length, distance) = resolve(self.settled, self.chunk.found, self.at, arrival);
@@ -242,7 +248,7 @@ impl Walk<'_> {
             self.is_longest = length == LONGEST;
         }
         if price > HIGH {
-            self.lower(self.at + 1);
+            lower(self.arrivals, self.at + 1, self.reach);
             price -= LOWERED;
         }
         self.settled[self.at] = self.distances | u64::from(self.is_after_match()) << AFTER_MATCH;
@@ -255,90 +261,115 @@ impl Walk<'_> {
         self.literals == 0 && self.at > 0
     }
 
-    /// Lowers the prices that are not settled, from `first` on.
-    #[cold]
-    fn lower(&mut self, first: usize) {
-        for arrival in self.arrivals[first..].iter_mut().take(LONGEST).filter(|arrival| **arrival != UNREACHED) {
-            *arrival = arrival.saturating_sub(LOWERED << PRICE);
-        }
+    /// Whether the matches at the current position hardly matter, because a match that began earlier arrives at the next position for
+    /// about the same price. A match that is used without comparing others always matters: no position inside it has candidates.
+    #[inline(always)]
+    fn is_covered(&self, price: u32) -> bool {
+        let next = self.arrivals[LANES + self.at + 1] >> PRICE;
+        self.chunk.covered.is_some_and(|more| next <= price + more)
+            && !self.is_longest
+            && self.chunk.found.longest(self.at) < self.chunk.nice
     }
 
     /// Offers the matches at the current position. Returns the length of the longest.
     #[inline(always)]
     fn leave(&mut self, price: u32) -> usize {
-        let rest = self.chunk.size - self.at;
-        let mut longest = self.leave_by_repeats(price, rest);
+        let Walk { chunk, at, .. } = *self;
+        let rest = chunk.size - at;
+        let price = price << PRICE;
+        let Some(window) = self.arrivals[at..].first_chunk_mut::<WINDOW>() else { return 0 };
+        let mut offers = Offers { prices: self.prices, steps: self.steps, window, longest: 0 };
+        let after_match = self.literals == 0 && at > 0;
+        offers.repeats(chunk, at, &Last { distances: self.distances, after_match, price, rest });
         if self.is_longest {
-            longest = longest.max(self.leave_longest(price, rest));
+            let length = rest_of_longest(chunk, at, distance_of(self.distances, 0), rest);
+            if length >= SHORTEST {
+                offers.offer(length, price | (CONTINUED - 1));
+            }
         }
-        let continued = self.chunk.found.continued(self.at);
+        let continued = chunk.found.continued(at);
         if continued.length() > 0 {
-            let price = price + self.prices.of_distance(continued.distance());
-            longest = longest.max(self.offer(continued.length().min(rest), price, CONTINUED));
+            offers.match_at(continued, rest, price | CONTINUED);
         }
-        for (choice, candidate) in (FOUND..).zip(self.chunk.found.at(self.at)) {
-            let price = price + self.prices.of_distance(candidate.distance());
-            longest = longest.max(self.offer(candidate.length().min(rest), price, choice));
+        for (choice, candidate) in (FOUND..).zip(chunk.found.at(at)) {
+            offers.match_at(*candidate, rest, price | choice);
         }
+        let longest = offers.longest;
+        self.reach = self.reach.max(at + longest + 1);
         longest
     }
+}
 
-    /// Offers the rest of a match of more than [`LONGEST`] bytes. It has the same distance and belongs to the same sequence.
-    #[cold]
-    fn leave_longest(&mut self, price: u32, rest: usize) -> usize {
-        let src = self.chunk.src;
-        let at = self.chunk.start + self.at;
-        let length = bounded_match_length(src, at - distance_of(self.distances, 0), at, rest.min(LONGEST));
-        if length < SHORTEST { 0 } else { self.offer(length, price, CONTINUED - 1) }
-    }
+/// The path up to a position.
+struct Last {
+    distances: u64,
+    after_match: bool,
+    /// The price of arriving, as an [`Arrival`].
+    price: u32,
+    /// Bytes up to the end of the chunk.
+    rest: usize,
+}
 
+/// The matches offered at a position.
+struct Offers<'a> {
+    prices: &'a Prices,
+    steps: &'a Window,
+    /// The arrivals at the position and the next ones, after [`LANES`] earlier ones.
+    window: &'a mut Window,
+    longest: usize,
+}
+
+impl Offers<'_> {
     /// Offers matches at the last distances of the path. A match that began earlier is not offered again, except after another match.
     #[inline(always)]
-    fn leave_by_repeats(&mut self, price: u32, rest: usize) -> usize {
-        let at = self.chunk.start + self.at;
+    fn repeats(&mut self, chunk: &Chunk, at: usize, last: &Last) {
+        let at = chunk.start + at;
         // The first distances of a frame are 1, 4 and 8.
-        if at <= 8 || at + 8 > self.chunk.src.len() {
-            return 0;
-        }
-        let after_match = u32::from(self.is_after_match());
-        let distances = [0, 1, 2].map(|index| distance_of(self.distances, (index + after_match).min(2)));
-        let now = eight(self.chunk.src, at - 1);
-        let differing = distances.map(|distance| eight(self.chunk.src, at - 1 - distance) ^ now);
+        let Some(before) = at.checked_sub(1).filter(|before| *before >= 8) else { return };
+        let Some(before) = LoadPosition::new(chunk.src, before) else { return };
+        let after_match = u32::from(last.after_match);
+        let distances = [0, 1, 2].map(|index| distance_of(last.distances, (index + after_match).min(2)));
+        let now = before.first_eight();
+        let differing = distances.map(|distance| before.eight_back_or_first(distance) ^ now);
         // The previous byte must differ, then three bytes must be equal.
-        let (least, count) = if after_match == 1 { (0, 256) } else { (1, 255) };
+        let (least, count) = if last.after_match { (0, 256) } else { (1, 255) };
         let is_new = |differing: u64| (differing as u32).wrapping_sub(least) < count;
-        let mut longest = 0;
         if !differing.into_iter().any(is_new) {
-            return longest;
+            return;
         }
         for (choice, (differing, distance)) in (0..3 - after_match).zip(differing.into_iter().zip(distances)) {
             if is_new(differing) {
                 let length = (differing >> 8).trailing_zeros() as usize / 8;
-                let further = || 7 + bounded_match_length(self.chunk.src, at + 7 - distance, at + 7, LONGEST);
+                let further = || before.match_length(distance, 8, LONGEST + 1) - 1;
                 let length = if length < 8 { length } else { further() };
-                let price = price + self.prices.distance[usize::from(choice > 0)];
-                longest = longest.max(self.offer(length.min(rest).min(LONGEST), price, choice));
+                let price = self.prices.distance[usize::from(choice > 0)] << PRICE;
+                self.offer(length.min(last.rest).min(LONGEST), (last.price | choice).wrapping_add(price));
             }
         }
-        longest
     }
 
-    /// Offers a match of up to `length` bytes at the price of its distance and of all before it. Returns the length.
+    /// Offers a candidate. `base` is the price of arriving and the choice.
     #[inline(always)]
-    fn offer(&mut self, length: usize, price: u32, choice: u32) -> usize {
-        let base = price << PRICE | choice;
-        self.improve(SHORTEST, base, &LONGER[length.min(EACH)]);
-        if length > EACH {
-            self.improve(length + 1 - LANES, base, &LONGER[EACH]);
-        }
-        length
+    fn match_at(&mut self, candidate: Candidate, rest: usize, base: u32) {
+        let price = self.prices.of_distance(candidate.distance()) << PRICE;
+        self.offer(candidate.length().min(rest), base.wrapping_add(price));
     }
 
-    /// Keeps the cheaper arrivals from the current position by the lengths from `first` on, except in lanes with all bits set.
+    /// Offers a match of up to `length` bytes. `base` is the price of its distance and of all before it, and its choice.
+    #[inline(always)]
+    fn offer(&mut self, length: usize, base: u32) {
+        self.longest = self.longest.max(length);
+        self.improve(LANES + SHORTEST, base, &LONGER[length.min(EACH)]);
+        if length > EACH {
+            self.improve((length & LONGEST) + 1, base, &LONGER[EACH]);
+        }
+    }
+
+    /// Keeps the cheaper arrivals in the lanes from `first` on, except in lanes with all bits set.
     #[inline(always)]
     fn improve(&mut self, first: usize, base: u32, except: &Lanes) {
         let steps = self.steps[first..].first_chunk::<LANES>();
-        let arrivals = self.arrivals[self.at + first..].first_chunk_mut::<LANES>();
+        let arrivals = self.window[first..].first_chunk_mut::<LANES>();
         if let (Some(&steps), Some(arrivals)) = (steps, arrivals) {
             // The lanes are copied because the compiler does not vectorise the loop otherwise.
             let mut lanes = *arrivals;
@@ -348,6 +379,32 @@ impl Walk<'_> {
             *arrivals = lanes;
         }
     }
+}
+
+/// Sets the prices of a part.
+#[inline(never)]
+fn enter(prices: &mut Prices, steps: &mut Window, part: &Part, whole: &Statistics) {
+    prices.set(&part.statistics, whole);
+    let codes: &[u32; LENGTHS] = &prices.length;
+    for (length, step) in steps[LANES..=LANES + LONGEST].iter_mut().enumerate().skip(SHORTEST) {
+        *step = codes[length_code(length as u32)] << PRICE | (length as u32) << LENGTH;
+    }
+}
+
+/// Lowers the prices of arriving at the positions from `first` to `end`, which are not settled.
+#[cold]
+fn lower(arrivals: &mut [Arrival], first: usize, end: usize) {
+    let open = arrivals.get_mut(LANES + first..LANES + end).unwrap_or_default();
+    for arrival in open.iter_mut().filter(|arrival| **arrival != UNREACHED) {
+        *arrival = arrival.saturating_sub(LOWERED << PRICE);
+    }
+}
+
+/// The length of the rest of a match of more than [`LONGEST`] bytes. It has the same distance and belongs to the same sequence.
+#[cold]
+fn rest_of_longest(chunk: &Chunk, at: usize, distance: usize, rest: usize) -> usize {
+    let at = chunk.start + at;
+    bounded_match_length(chunk.src, at - distance, at, rest.min(LONGEST))
 }
 
 /// The length and the distance of the match that arrives at a position.

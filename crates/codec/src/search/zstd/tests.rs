@@ -10,7 +10,8 @@ use crate::search::log::{BIT, log2};
 use crate::traits::Compressor;
 use crate::zstd::ZstdDecoder;
 
-const LEVELS: std::ops::RangeInclusive<i32> = 13..=17;
+const LEVELS: std::ops::RangeInclusive<i32> = 12..=17;
+const DEFAULT: i32 = 15;
 
 fn frame(level: i32, src: &[u8], block_size: usize) -> Vec<u8> {
     let effort = Effort::new(level, block_size.next_power_of_two().ilog2()).unwrap();
@@ -23,13 +24,14 @@ fn frame(level: i32, src: &[u8], block_size: usize) -> Vec<u8> {
 /// Compresses at each level and decompresses. Returns the size at the default level.
 fn check(src: &[u8]) -> usize {
     let block_size = src.len().next_power_of_two().max(4096);
-    let frames = LEVELS.map(|level| frame(level, src, block_size)).collect::<Vec<_>>();
-    for frame in &frames {
+    let has_own = |level: &i32| Effort::new(*level, block_size.ilog2()).is_some();
+    for level in LEVELS.filter(has_own) {
+        let frame = frame(level, src, block_size);
         let mut back = vec![0; src.len()];
-        assert_eq!(ZstdDecoder::new().unwrap().decompress(frame, &mut back), Ok(src.len()));
+        assert_eq!(ZstdDecoder::new().unwrap().decompress(&frame, &mut back), Ok(src.len()));
         assert!(back == src, "{} bytes", src.len());
     }
-    frames[2].len()
+    frame(DEFAULT, src, block_size).len()
 }
 
 fn random(size: usize) -> Vec<u8> {

@@ -12,8 +12,9 @@ pub(crate) fn encoder(
     block_size: usize,
     checksum: bool,
 ) -> Result<Box<dyn Compressor>, CodecError> {
-    let library = || LibraryEncoder::new(params.level.min(ZstdParams::MAX_LEVEL), block_size, checksum);
-    let Some(effort) = Effort::new(params.level, size_log(block_size)) else { return Ok(Box::new(library()?)) };
+    let effort = Effort::new(params.level, size_log(block_size));
+    let library = || LibraryEncoder::new(library_level(params, effort.is_some()), block_size, checksum);
+    let Some(effort) = effort else { return Ok(Box::new(library()?)) };
     let own = Optimal::new(effort, block_size, checksum)?;
     if params.level < ZstdParams::MAX {
         return Ok(Box::new(own));
@@ -21,8 +22,15 @@ pub(crate) fn encoder(
     Ok(Box::new(Smallest { own, library: library()?, spare: vec![0; block_size] }))
 }
 
-/// Keeps the smaller result of both encoders. The library's encoder adapts its prices as it proceeds, which makes a few kinds of blocks
-/// smaller.
+/// The library's level for `level=max` where our own search is used too. Higher levels take longer, and are hardly smaller.
+const BESIDE_OWN: i32 = 19;
+
+fn library_level(params: &ZstdParams, has_own: bool) -> i32 {
+    if has_own { BESIDE_OWN } else { params.level.min(ZstdParams::MAX_LEVEL) }
+}
+
+/// Keeps the smaller result of both encoders. The library's encoder adapts its prices as it proceeds, which makes some uniform blocks
+/// smaller. Other blocks, which our own encoder splits, are left to our own encoder.
 struct Smallest {
     own: Optimal,
     library: LibraryEncoder,
@@ -32,14 +40,18 @@ struct Smallest {
 impl Compressor for Smallest {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let best = self.own.try_compress(src, out)?;
+        if !self.own.is_uniform() {
+            return Ok(best);
+        }
         keep_smallest(best, out, &mut self.spare, |dst| self.library.try_compress(src, dst))
     }
 }
 
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &ZstdParams, block_size: usize) -> usize {
-    let library = LibraryEncoder::memory(params.level.min(ZstdParams::MAX_LEVEL), block_size);
-    match Effort::new(params.level, size_log(block_size)).map(|effort| Optimal::memory(&effort, block_size)) {
+    let own = Effort::new(params.level, size_log(block_size)).map(|effort| Optimal::memory(&effort, block_size));
+    let library = LibraryEncoder::memory(library_level(params, own.is_some()), block_size);
+    match own {
         Some(own) if params.level < ZstdParams::MAX => own,
         Some(own) => own + library + block_size,
         None => library,

@@ -20,7 +20,7 @@ pub(crate) const HELP: &str = "\
 zstd: one frame per block
   level=1..22        effort (default 15); also compression-level=
   level=-131072..-1  faster than 1, and larger
-  level=max          smallest, in three times the time of 22; same as 22 for blocks over 1M
+  level=max          smallest, in up to twice the time of 22; same as 22 for blocks over 1M
 ";
 
 const KNOWN: &str = "level";

@@ -65,18 +65,18 @@ fn clears_tables_before_positions_overflow() {
 }
 
 #[test]
-fn searches_only_the_first_positions_inside_a_covering_match() {
-    let piece: Vec<u8> = (0..40u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
-    let src = [&piece[10..], &[1; 20], &piece, &[2; 20], &piece, &[3; 20]].concat();
-    let last = src.len() - 60;
-    let searched = |covering| {
+fn does_not_search_inside_covering_matches() {
+    let noise: Vec<u8> = (1..200u32).map(|index| (index.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    // At its 20th byte, the last 40 bytes of the first piece continue with the second piece.
+    let [first, second, end] = [&noise[..40], &noise[60..110], &noise[120..150]];
+    let src = [&first[20..], second, &noise[150..160], first, &noise[170..180], first, second, end].concat();
+    let at = src.len() - end.len() - second.len() - first.len();
+    let longest_inside = |covering| {
         let search = Search::ByHash(Effort { covering, ..EFFORT });
         let found = all(&mut Searcher::new(search, usize::MAX), &src, src.len());
-        (0..40).filter(|inside| !found[last + inside].1.is_empty()).collect::<Vec<_>>()
+        [0, 20, 40].map(|inside| found[at + inside].1.last().map_or(0, |candidate| candidate.length()))
     };
-    assert_eq!(searched(40).first(), Some(&0));
-    assert!(searched(40).iter().all(|inside| *inside < 3), "{:?}", searched(40));
-    assert_eq!(searched(41).last(), Some(&37));
+    assert_eq!([40, 41].map(longest_inside), [[40, 0, 50], [40, 70, 0]]);
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::zstd::sequences::SequenceCoder;
 
 /// Bytes of a chunk: the most that a block of zstd holds (RFC 8878, section 3.1.1.2.3).
 const CHUNK: usize = 128 << 10;
+/// Maximum number of parts per chunk of a uniform block.
+const UNIFORM: usize = 2;
 
 pub(crate) struct Optimal {
     effort: Effort,
@@ -23,6 +25,9 @@ pub(crate) struct Optimal {
     other_parts: Vec<Part>,
     other_sequences: Vec<Sequence>,
     coder: SequenceCoder,
+    /// Numbers of parts and of chunks of the last block.
+    parts_of_block: usize,
+    chunks_of_block: usize,
 }
 
 impl Optimal {
@@ -38,6 +43,8 @@ impl Optimal {
             other_parts: Vec::new(),
             other_sequences: Vec::new(),
             coder: SequenceCoder::new(block_size, checksum)?,
+            parts_of_block: 0,
+            chunks_of_block: 0,
         })
     }
 
@@ -74,6 +81,11 @@ impl Optimal {
         after
     }
 
+    /// Whether the last block was split into few parts: at most [`UNIFORM`] per chunk.
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.parts_of_block <= UNIFORM * self.chunks_of_block
+    }
+
     /// Passes the blocks of a chunk to the coder.
     fn pass(&mut self) {
         let mut first = 0;
@@ -92,11 +104,15 @@ impl Compressor for Optimal {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         self.coder.clear();
         self.searcher.begin(src)?;
+        self.parts_of_block = 0;
+        self.chunks_of_block = 0;
         let mut repeats = Repeats::START;
         for start in (0..src.len()).step_by(CHUNK) {
             let size = CHUNK.min(src.len() - start);
             repeats = self.parse(src, start, size, repeats);
             self.pass();
+            self.parts_of_block += self.parts.len();
+            self.chunks_of_block += 1;
         }
         self.coder.compress(src, out)
     }

@@ -43,6 +43,8 @@ pub(crate) struct Fragments {
     tails: Vec<Tail>,
     by_digest: HashTable<u32>,
     recent: RecentTails,
+    /// Whether fragment blocks are looked up by the digests of their tail ends.
+    looked_up: bool,
 }
 
 impl Fragments {
@@ -56,7 +58,13 @@ impl Fragments {
             tails: Vec::new(),
             by_digest: HashTable::new(),
             recent: RecentTails::new(size as usize),
+            looked_up: true,
         }
+    }
+
+    /// Leaves the digests of fragment blocks out, because no block is looked up.
+    pub(crate) fn without_lookup(&mut self) {
+        self.looked_up = false;
     }
 
     /// Returns the position of an equal tail end, or of an equal part of a recent one. Remembers the digest of such a part.
@@ -132,7 +140,7 @@ impl Fragments {
             Entry::Vacant(none) => {
                 let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
                 self.table.push(FragmentBlock { start: 0, size_word: 0 });
-                let parts = Some(Digest::EMPTY);
+                let parts = self.looked_up.then_some(Digest::EMPTY);
                 none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, parts, permit })
             }
         };

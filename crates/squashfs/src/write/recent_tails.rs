@@ -5,9 +5,8 @@
 //! save 0.02 to 0.06 % of an image (`bench/results/2026-11-24-sharing.md`), but would have to stay in memory.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use packline_codec::{Anchor, anchors};
 
 use crate::format::layout::TailPlace;
@@ -18,6 +17,8 @@ const LOOKED_UP: usize = 4;
 const BLOCKS: usize = 8;
 /// Upper bound of the kept bytes.
 const MOST: usize = 1 << 20;
+/// Kept bytes for each bucket of anchors: few, because about one position in 256 is an anchor.
+const PER_BUCKET: usize = 256;
 
 /// The anchors of a tail end, and a copy of it for [`RecentTails`]. Without anchors there is no copy.
 #[derive(Debug, Default)]
@@ -47,9 +48,12 @@ struct Tail {
 struct AnchorRef {
     anchor: Anchor,
     tail: u32,
+    /// Distance to the previous anchor in the same bucket, in anchors. 0 if there is none.
+    back: u32,
 }
 
-/// Recent tail ends.
+/// Recent tail ends. Their anchors are in a ring, because a hash table would have to remove each anchor of a tail end that is
+/// forgotten.
 #[derive(Debug)]
 pub(crate) struct RecentTails {
     /// Maximum of `bytes`.
@@ -58,13 +62,13 @@ pub(crate) struct RecentTails {
     tails: VecDeque<Tail>,
     /// Number of the first tail end.
     first: u32,
-    /// The last spot of each hash.
-    spots: HashTable<AnchorRef>,
-}
-
-/// The hash of an anchor for tables, which use the upper and the lower bits.
-fn bits(anchor: &Anchor) -> u64 {
-    u64::from(anchor.hash) << 32 | u64::from(anchor.hash)
+    spots: VecDeque<AnchorRef>,
+    /// The number of the first anchor in `spots`. Numbers start at 1.
+    first_spot: u64,
+    /// The number of the last anchor in each bucket. 0 if there is none. Their count is a power of two.
+    buckets: Box<[u64]>,
+    /// A random odd factor, so that no input can put all anchors into one bucket.
+    key: u32,
 }
 
 impl Tail {
@@ -77,7 +81,16 @@ impl RecentTails {
     /// Keeps nothing yet; `size`: bytes of a fragment block.
     pub(crate) fn new(size: usize) -> RecentTails {
         let most = (BLOCKS * size).min(MOST);
-        RecentTails { most, bytes: 0, tails: VecDeque::new(), first: 0, spots: HashTable::new() }
+        RecentTails {
+            most,
+            bytes: 0,
+            tails: VecDeque::new(),
+            first: 0,
+            spots: VecDeque::new(),
+            first_spot: 1,
+            buckets: vec![0; (most / PER_BUCKET).next_power_of_two()].into_boxed_slice(),
+            key: RandomState::new().hash_one(0) as u32 | 1,
+        }
     }
 
     /// Returns the position of a part of a kept tail end with this content.
@@ -94,11 +107,7 @@ impl RecentTails {
         }
         let number = self.first + self.tails.len() as u32;
         for &anchor in &sample.anchors {
-            let spot = AnchorRef { anchor, tail: number };
-            match self.entry(anchor) {
-                Entry::Occupied(mut old) => *old.get_mut() = spot,
-                Entry::Vacant(none) => drop(none.insert(spot)),
-            }
+            self.push_anchor(anchor, number);
         }
         let tail = Tail { place, sample };
         self.bytes += tail.memory();
@@ -110,11 +119,40 @@ impl RecentTails {
 
     pub(crate) fn memory(&self) -> usize {
         let spare = self.tails.capacity() - self.tails.len();
-        self.bytes + spare * size_of::<Tail>() + self.spots.allocation_size()
+        self.bytes
+            + spare * size_of::<Tail>()
+            + self.spots.capacity() * size_of::<AnchorRef>()
+            + size_of_val(&*self.buckets)
+    }
+
+    fn push_anchor(&mut self, anchor: Anchor, tail: u32) {
+        let number = self.first_spot + self.spots.len() as u64;
+        let bucket = self.bucket(anchor.hash);
+        let last = std::mem::replace(&mut self.buckets[bucket], number);
+        let back = if last == 0 { 0 } else { u32::try_from(number - last).unwrap_or(0) };
+        self.spots.push_back(AnchorRef { anchor, tail, back });
+    }
+
+    fn bucket(&self, hash: u32) -> usize {
+        let bits = self.buckets.len().trailing_zeros();
+        (u64::from(hash.wrapping_mul(self.key)) << bits >> u32::BITS) as usize
+    }
+
+    /// The last kept anchor with this hash.
+    fn last_spot(&self, hash: u32) -> Option<&AnchorRef> {
+        let mut at = self.buckets[self.bucket(hash)].checked_sub(self.first_spot)?;
+        loop {
+            let spot = self.spots.get(at as usize)?;
+            if spot.anchor.hash == hash {
+                return Some(spot);
+            }
+            let back = u64::from(spot.back);
+            at = at.checked_sub(back).filter(|_| back > 0)?;
+        }
     }
 
     fn find_at(&self, content: &[u8], anchor: &Anchor) -> Option<TailPlace> {
-        let spot = self.spots.find(bits(anchor), |spot| spot.anchor.hash == anchor.hash)?;
+        let spot = self.last_spot(anchor.hash)?;
         let tail = self.tails.get((spot.tail - self.first) as usize)?;
         let start = spot.anchor.at.checked_sub(anchor.at)?;
         let is_there = tail.sample.content.get(start as usize..)?.starts_with(content);
@@ -124,19 +162,9 @@ impl RecentTails {
     fn forget_first(&mut self) {
         let Some(tail) = self.tails.pop_front() else { return };
         self.bytes -= tail.memory();
-        for &anchor in &tail.sample.anchors {
-            let first = self.first;
-            if let Entry::Occupied(spot) = self.entry(anchor)
-                && spot.get().tail == first
-            {
-                spot.remove();
-            }
-        }
+        self.spots.drain(..tail.sample.anchors.len());
+        self.first_spot += tail.sample.anchors.len() as u64;
         self.first += 1;
-    }
-
-    fn entry(&mut self, anchor: Anchor) -> Entry<'_, AnchorRef> {
-        self.spots.entry(bits(&anchor), |spot| spot.anchor.hash == anchor.hash, |spot| bits(&spot.anchor))
     }
 }
 
@@ -188,5 +216,42 @@ mod tests {
         // A tail end larger than the memory replaces all others, and is dropped, too.
         keep(&mut tails, &random.noise(40_000), 100);
         assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));
+    }
+
+    /// The place of the last anchor with the same hash, by a search through all kept tail ends.
+    fn find_slowly(kept: &[(Vec<u8>, u32)], content: &[u8]) -> Option<(u32, u32)> {
+        let of_content = anchors(content);
+        let step = of_content.len().div_ceil(LOOKED_UP).max(1);
+        of_content.iter().step_by(step).find_map(|anchor| {
+            let mut all = kept.iter().rev().flat_map(|(tail, fragment)| {
+                anchors(tail).into_iter().rev().map(move |anchor| (anchor, tail, *fragment))
+            });
+            let (spot, tail, fragment) = all.find(|(spot, ..)| spot.hash == anchor.hash)?;
+            let offset = spot.at.checked_sub(anchor.at)?;
+            tail[offset as usize..].starts_with(content).then_some((fragment, 7 + offset))
+        })
+    }
+
+    #[test]
+    fn finds_what_a_search_through_all_kept_tail_ends_finds() {
+        let mut random = Random::new(4);
+        let pool = random.noise(20_000);
+        let mut tails = RecentTails::new(1024);
+        let mut kept: Vec<(Vec<u8>, u32)> = Vec::new();
+        let mut found = 0;
+        for fragment in 0..2_000 {
+            let start = random.below(19_000) as usize;
+            let length = random.below(1_000) as usize;
+            let content = &pool[start..start + length];
+            let place = find_slowly(&kept, content);
+            assert_eq!(find(&tails, content), place, "tail end {fragment}");
+            found += usize::from(place.is_some());
+            keep(&mut tails, content, fragment);
+            if !anchors(content).is_empty() {
+                kept.push((content.to_vec(), fragment));
+            }
+            kept.drain(..kept.len() - tails.tails.len());
+        }
+        assert!(found > 20, "{found}");
     }
 }

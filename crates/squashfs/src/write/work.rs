@@ -94,7 +94,7 @@ pub(crate) struct FragmentBuffer {
     pub(crate) raw: Buffer,
     /// Length of the block in the buffer, in bytes.
     pub(crate) length: usize,
-    /// Digest of the list of its tail ends, if each has a digest.
+    /// Digest of the list of its tail ends, if blocks are looked up and each tail end has a digest.
     pub(crate) parts: Option<Digest>,
     pub(crate) permit: Permit,
 }

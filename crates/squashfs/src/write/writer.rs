@@ -151,9 +151,13 @@ impl<'s> Writer<'s> {
         check_codec(&options.codec)?;
         options.codec.validate(options.block_size.bytes())?;
         let window = config.budget;
+        let mut data = DataWriter::new(&options, sink, window, start.verify)?;
+        if start.lookup.is_empty() {
+            data.decisions.fragments.without_lookup();
+        }
         Ok(Writer {
             pipeline: pipeline(&options, config, &start)?,
-            data: DataWriter::new(&options, sink, window, start.verify)?,
+            data,
             feeder: Feeder::new(&options, window),
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::new(),

@@ -11,10 +11,21 @@ pub(super) struct WalkPosition {
     pub node: NodeId,
     /// Number of symbolic links followed so far.
     pub hops: u32,
+    pub order: Order,
+}
+
+/// The names in a directory, as far as the order of the entries shows them. Entries of a directory usually come in the order of
+/// their names, and then the previous name alone shows that a name is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Empty,
+    /// No name in the directory comes after this one.
+    UpTo(NodeId),
+    Unknown,
 }
 
 impl WalkPosition {
-    pub const ROOT: WalkPosition = WalkPosition { done: 0, node: ROOT, hops: 0 };
+    pub const ROOT: WalkPosition = WalkPosition { done: 0, node: ROOT, hops: 0, order: Order::Unknown };
 
     /// The start of the next component of `path`.
     pub fn next(&self, path: &[u8]) -> usize {
@@ -23,13 +34,19 @@ impl WalkPosition {
 }
 
 /// The path of the last directory that was looked up, and the positions on the way.
-#[derive(Default)]
 pub(super) struct Recent {
     path: Bytes,
+    root: WalkPosition,
     positions: Vec<WalkPosition>,
 }
 
 impl Recent {
+    /// Remembers only the root, which is empty.
+    pub fn new() -> Recent {
+        let root = WalkPosition { order: Order::Empty, ..WalkPosition::ROOT };
+        Recent { path: Bytes::new(), root, positions: Vec::new() }
+    }
+
     /// Upper bound of the memory in bytes.
     pub fn memory(&self) -> usize {
         self.path.capacity() + self.positions.capacity() * size_of::<WalkPosition>()
@@ -40,7 +57,7 @@ impl Recent {
         let common = common_length(&self.path, path);
         let leads = |done: usize| done <= common && matches!(path.get(done), None | Some(b'/'));
         while self.positions.pop_if(|position| !leads(position.done)).is_some() {}
-        let position = self.positions.last().copied().unwrap_or(WalkPosition::ROOT);
+        let position = *self.last();
         self.path.truncate(position.done);
         self.path.extend_from_slice(&path[position.done..]);
         position
@@ -54,6 +71,24 @@ impl Recent {
     /// Forgets all positions, because a path may now resolve differently.
     pub fn clear(&mut self) {
         self.positions.clear();
+        self.forget_order();
+    }
+
+    /// Forgets the names in all directories, because names may have been added in any of them.
+    pub fn forget_order(&mut self) {
+        for position in self.positions.iter_mut().chain([&mut self.root]) {
+            position.order = Order::Unknown;
+        }
+    }
+
+    /// The last directory that was looked up.
+    pub fn last(&self) -> &WalkPosition {
+        self.positions.last().unwrap_or(&self.root)
+    }
+
+    /// Records a name that was added after all names in the last directory.
+    pub fn added(&mut self, node: NodeId) {
+        self.positions.last_mut().unwrap_or(&mut self.root).order = Order::UpTo(node);
     }
 }
 

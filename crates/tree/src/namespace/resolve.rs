@@ -6,27 +6,40 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use super::error::{Fault, LINK_HOPS_MAX};
-use super::recent::WalkPosition;
+use super::recent::{Order, WalkPosition};
 use super::store::{Inode, InodeId, NodeId, ROOT, Store, Type};
 use crate::Meta;
 
 /// Finds names by (directory, name). The table is never iterated, so its random order has no effect.
+///
+/// New names are added to the table at the next look-up, because a sorted directory without hard links needs no look-ups.
 pub(super) struct Lookup {
     table: HashTable<u32>,
     hasher: RandomState,
+    /// Number of names of the store that are in the table or were removed from it. The root is in no directory.
+    added: usize,
 }
 
 impl Lookup {
     pub fn new() -> Self {
-        Self { table: HashTable::new(), hasher: RandomState::new() }
+        Self { table: HashTable::new(), hasher: RandomState::new(), added: 1 }
     }
 
-    pub fn memory(&self) -> usize {
-        self.table.allocation_size()
+    /// Whether no name was looked up yet.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Upper bound of the memory in bytes after all names of the store are added.
+    pub fn memory(&self, store: &Store) -> usize {
+        let buckets = (store.nodes.len() * 8 / 7).next_power_of_two();
+        self.table.allocation_size().max(buckets * (size_of::<u32>() + 1))
     }
 
     /// A name in an entered directory. Removes a hidden name from the table.
     pub fn find(&mut self, store: &Store, parent: NodeId, name: &[u8]) -> Option<NodeId> {
+        self.add_new(store);
         let same = |&id: &u32| store.node(NodeId(id)).parent == parent && store.name(NodeId(id)) == name;
         let found = NodeId(*self.table.find(self.hash(parent, name), same)?);
         if !store.shows(parent, found) {
@@ -43,11 +56,17 @@ impl Lookup {
         }
     }
 
-    /// Adds a name of the store that is not yet in the table.
-    pub fn insert(&mut self, store: &Store, node: NodeId) {
-        let Self { table, hasher } = self;
+    /// Adds the names that are not yet in the table.
+    fn add_new(&mut self, store: &Store) {
+        let Self { table, hasher, added } = self;
         let hash = |&id: &u32| hasher.hash_one((store.node(NodeId(id)).parent, store.name(NodeId(id))));
-        table.insert_unique(hash(&node.0), node.0, hash);
+        let new = *added..store.nodes.len();
+        table.reserve(new.len(), hash);
+        for node in new.clone() {
+            let id = node as u32;
+            table.insert_unique(hash(&id), id, hash);
+        }
+        *added = new.end;
     }
 
     fn hash(&self, parent: NodeId, name: &[u8]) -> u64 {
@@ -93,7 +112,10 @@ impl Walk<'_> {
         while done < rest.len() {
             let (name, next) = component(&rest, done);
             let linked = rest.len() - done > own;
-            let node = self.step(at, name, linked)?;
+            let node = match from.order {
+                Order::UpTo(node) if self.is_named(node, at, name) => node,
+                _ => self.step(at, name, linked)?,
+            };
             let Some(target) = self.symlink(node) else {
                 let directory = self.enter(node)?;
                 if self.store.node(directory).parent == at {
@@ -104,7 +126,7 @@ impl Walk<'_> {
                 let left = rest.len() - done;
                 if left <= own {
                     let slash = usize::from(left > 0);
-                    note(WalkPosition { done: path.len() - left - slash, node: at, hops });
+                    note(WalkPosition { done: path.len() - left - slash, node: at, hops, order: self.order(at, hops) });
                     own = left;
                 }
                 continue;
@@ -122,6 +144,17 @@ impl Walk<'_> {
             done = 0;
         }
         Ok(at)
+    }
+
+    fn is_named(&self, node: NodeId, parent: NodeId, name: &[u8]) -> bool {
+        self.store.node(node).parent == parent && self.store.name(node) == name
+    }
+
+    /// The order of a directory that was entered. Unknown after symbolic links, because the directory may then be on the way twice,
+    /// and in a tree of layers, where names may be hidden.
+    fn order(&self, directory: NodeId, hops: u32) -> Order {
+        let empty = self.store.inode_of(directory).data == 0;
+        if empty && hops == 0 && self.store.layers.is_none() { Order::Empty } else { Order::Unknown }
     }
 
     fn step(&mut self, at: NodeId, name: &[u8], linked: bool) -> Result<NodeId, Fault> {
@@ -144,9 +177,7 @@ impl Walk<'_> {
 
     /// Adds a name that does not exist yet.
     pub fn name(&mut self, parent: NodeId, name: &[u8], inode: InodeId) -> Result<NodeId, Fault> {
-        let node = self.store.push_node(parent, name, inode)?;
-        self.lookup.insert(self.store, node);
-        Ok(node)
+        self.store.push_node(parent, name, inode)
     }
 
     fn symlink(&self, node: NodeId) -> Option<&[u8]> {

@@ -46,16 +46,21 @@ mod avx2 {
 #[inline(always)] // inlined into functions for other processors
 fn anchors_with(content: &[u8]) -> Vec<Anchor> {
     let mut found = Vec::new();
+    let mut padded = [0; GROUP + HASHED];
     let mut at = 0;
     while let Some(rest) = content.get(at..).filter(|rest| rest.len() >= HASHED) {
-        let group = rest.first_chunk();
-        let ahead = group.map_or_else(|| is_anchor(rest, 0).then_some(0), first_anchor);
+        let positions = GROUP.min(rest.len() - HASHED + 1);
+        let group = rest.first_chunk().unwrap_or_else(|| {
+            padded[..rest.len()].copy_from_slice(rest);
+            &padded
+        });
+        let ahead = first_anchor(group).filter(|&ahead| ahead < positions);
         match ahead.and_then(|ahead| Some((ahead, rest[ahead..].first_chunk()?))) {
             Some((ahead, bytes)) => {
                 found.push(Anchor { hash: hash(u128::from_le_bytes(*bytes)), at: (at + ahead) as u32 });
                 at += ahead + APART;
             }
-            None => at += if group.is_some() { GROUP } else { 1 },
+            None => at += positions,
         }
     }
     found
@@ -64,13 +69,18 @@ fn anchors_with(content: &[u8]) -> Vec<Anchor> {
 /// Returns the first anchor of a group. All positions are compared together, as vectors, because few groups have an anchor.
 #[inline(always)]
 fn first_anchor(group: &[u8; GROUP + HASHED]) -> Option<usize> {
-    let any = (0..GROUP).fold(false, |any, at| any | is_anchor(group, at));
-    if any { (0..GROUP).find(|&at| is_anchor(group, at)) } else { None }
+    // Marks of the width of the sums need no conversion between vectors.
+    let mut marks = [0_u16; GROUP];
+    for (at, mark) in marks.iter_mut().enumerate() {
+        *mark = is_anchor(group, at).into();
+    }
+    let any = marks.iter().fold(0, |any, mark| any | mark);
+    if any == 0 { None } else { marks.iter().position(|&mark| mark > 0) }
 }
 
 /// Whether the four bytes at a position mark an anchor. Four zeros do not: runs of zeros are everywhere.
 #[inline(always)]
-fn is_anchor(bytes: &[u8], at: usize) -> bool {
+fn is_anchor(bytes: &[u8; GROUP + HASHED], at: usize) -> bool {
     let part = |index: usize, factor: u16| u16::from(bytes[at + index]).wrapping_mul(factor);
     let sum = part(0, 0x9e37).wrapping_add(part(1, 0x79b1)).wrapping_add(part(2, 0x85eb)).wrapping_add(part(3, 0xca6b));
     sum.wrapping_add(0x5bd1) < u16::MAX / ONE_IN
@@ -97,6 +107,16 @@ mod tests {
         assert!(anchors(&[0; 10_000]).is_empty() && anchors(&[255; 10_000]).is_empty());
         let count = anchors(&Random::new(3).noise(1 << 20)).len();
         assert!((2800..3800).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn the_end_of_a_content_has_all_its_anchors() {
+        let noise = Random::new(5).noise(3_000);
+        let all = anchors(&noise);
+        for length in 0..noise.len() {
+            let wanted = all.iter().take_while(|anchor| anchor.at as usize + HASHED <= length);
+            assert!(anchors(&noise[..length]).iter().eq(wanted), "{length} bytes");
+        }
     }
 
     proptest! {

@@ -102,7 +102,7 @@ impl<T: Task> OrderedMap<T> {
         input: T::In,
         consumer: &mut dyn Consumer<T>,
     ) -> Result<(), Fault<T::Error>> {
-        let bytes = self.caller.trace.now().map_or(0, |_| self.stage.shared().task.bytes_in(&input));
+        let bytes = if self.caller.trace.is_on() { self.stage.shared().task.bytes_in(&input) } else { 0 };
         self.call(bytes, |map| {
             map.put(class, input);
             map.consume_ready(consumer).map(drop)

@@ -109,6 +109,13 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
+/// Locks, and returns whether another thread held the lock. A model checker does not look first: that doubles its schedules and shows
+/// nothing new.
+pub(crate) fn lock_counted<T>(mutex: &Mutex<T>) -> (MutexGuard<'_, T>, bool) {
+    let free = if cfg!(any(loom, shuttle)) { None } else { try_lock(mutex) };
+    free.map_or_else(|| (lock(mutex), !cfg!(any(loom, shuttle))), |guard| (guard, false))
+}
+
 /// Called between a thread's store and its load of what other threads store, both sequentially consistent.
 ///
 /// The two accesses are enough for the hardware and the language. loom treats them as acquire and release only, and needs a

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 /// A clock, and a recorder of events.
 ///
-/// The engine itself has no clock. Without a tracer it measures no times and records nothing; with one it reads the time about
+/// The engine itself has no clock. Without a tracer it measures no times and records nothing; with one it reads both times about
 /// four times for each job. The threads whose work is recorded make the calls, so they must be quick and must not panic.
 pub trait Tracer: Debug + Send + Sync {
     /// Nanoseconds since some moment, never decreasing.
     fn now(&self) -> u64;
+    /// Nanoseconds of processor time that the calling thread has used. 0 by default.
+    fn processor_time(&self) -> u64 {
+        0
+    }
     /// Returns the number of a new pool in events. By default all pools are 1.
     fn pool(&self) -> u64 {
         1
@@ -35,6 +39,9 @@ pub struct Event {
     pub begin: u64,
     /// Nanoseconds of the tracer's clock.
     pub end: u64,
+    /// Nanoseconds of processor time that the thread used from begin to end. Unlike the time between the two, it does not count
+    /// other threads on the same processor.
+    pub processor_ns: u64,
     /// The index, from 0, of the item (reads and decisions), of the job in its stage (jobs), of the result in the last stage
     /// (commits), or of the wait.
     pub ticket: u64,
@@ -92,6 +99,21 @@ impl EventKind {
     }
 }
 
+/// Readings of both clocks on one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moment {
+    /// Nanoseconds of the tracer's clock.
+    pub(crate) wall: u64,
+    /// Nanoseconds of processor time of the thread.
+    pub(crate) processor: u64,
+}
+
+impl Moment {
+    pub(crate) fn now(tracer: &dyn Tracer) -> Self {
+        Self { wall: tracer.now(), processor: tracer.processor_time() }
+    }
+}
+
 /// The caller's side of a trace. Without a tracer each call only checks an empty option.
 #[derive(Debug)]
 pub(crate) struct CallerTrace {
@@ -99,18 +121,43 @@ pub(crate) struct CallerTrace {
     pool: u64,
     pipeline: u64,
     /// When the last call of the pipeline ended.
-    left: Option<u64>,
-    /// Nanoseconds that the caller has waited.
-    pub(crate) waited_ns: u64,
+    left: Option<Moment>,
+    pub(crate) times: CallerTimes,
+}
+
+/// Nanoseconds that the caller's thread spent in each kind of step. All but `waited` are processor time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CallerTimes {
+    pub(crate) reading: u64,
+    pub(crate) deciding: u64,
+    pub(crate) committing: u64,
+    /// By the tracer's clock.
+    pub(crate) waited: u64,
+}
+
+impl CallerTimes {
+    fn add(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Read => self.reading += event.processor_ns,
+            EventKind::Decide => self.deciding += event.processor_ns,
+            EventKind::Commit => self.committing += event.processor_ns,
+            EventKind::Wait => self.waited += event.end.saturating_sub(event.begin),
+            EventKind::Job(_) => {}
+        }
+    }
 }
 
 impl CallerTrace {
     pub(crate) fn new(tracer: Option<Arc<dyn Tracer>>, pool: u64, pipeline: u64) -> Self {
-        Self { tracer, pool, pipeline, left: None, waited_ns: 0 }
+        Self { tracer, pool, pipeline, left: None, times: CallerTimes::default() }
     }
 
-    pub(crate) fn now(&self) -> Option<u64> {
-        self.tracer.as_ref().map(|tracer| tracer.now())
+    pub(crate) fn is_on(&self) -> bool {
+        self.tracer.is_some()
+    }
+
+    pub(crate) fn now(&self) -> Option<Moment> {
+        self.tracer.as_deref().map(Moment::now)
     }
 
     /// A call of the pipeline begins: the caller made item `ticket` since the last call. `bytes` is its size if it is
@@ -127,13 +174,23 @@ impl CallerTrace {
     }
 
     /// Records something that began at `begin` and ends now.
-    pub(crate) fn record(&mut self, kind: EventKind, begin: Option<u64>, ticket: u64, bytes_in: u64) {
+    pub(crate) fn record(&mut self, kind: EventKind, begin: Option<Moment>, ticket: u64, bytes_in: u64) {
         let (Some(tracer), Some(begin)) = (&self.tracer, begin) else { return };
-        let end = tracer.now();
-        if kind == EventKind::Wait {
-            self.waited_ns += end.saturating_sub(begin);
-        }
-        let Self { pool, pipeline, .. } = *self;
-        tracer.record(Event { kind, pool, pipeline, worker: 0, begin, end, ticket, bytes_in, bytes_out: 0, job: None });
+        let end = Moment::now(&**tracer);
+        let event = Event {
+            kind,
+            pool: self.pool,
+            pipeline: self.pipeline,
+            worker: 0,
+            begin: begin.wall,
+            end: end.wall,
+            processor_ns: end.processor.saturating_sub(begin.processor),
+            ticket,
+            bytes_in,
+            bytes_out: 0,
+            job: None,
+        };
+        self.times.add(&event);
+        tracer.record(event);
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::value::{number, one_of, size};
 use super::{Invocation, wrong};
-use crate::host::Host;
+use crate::host::{Host, usage};
 use crate::ui::counters;
 use crate::ui::elapsed::Started;
 use crate::ui::escape::Escape;
@@ -186,6 +186,9 @@ impl RunOptions {
             "window_bytes": whole.budget,
             "wall_ns": recorder.now(),
         });
+        let mut counters = counters::members(&whole);
+        counters.extend(counters::usage(&usage::usage()));
+        about["counters"] = Value::Object(counters);
         for option in RECORDED {
             if let Some(value) = invocation.text(option) {
                 about[option.replace('-', "_")] = json!(value.to_string_lossy());

@@ -39,6 +39,11 @@ pub fn thread_time() -> Duration {
     time_of(ClockId::ThreadCPUTime)
 }
 
+/// Returns the processor time that all threads of this process have used.
+pub fn process_time() -> Duration {
+    time_of(ClockId::ProcessCPUTime)
+}
+
 fn time_of(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

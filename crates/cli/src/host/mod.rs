@@ -15,6 +15,7 @@ pub mod signals;
 pub mod streams;
 pub mod terminal;
 pub mod topology;
+pub mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

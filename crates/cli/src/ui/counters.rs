@@ -3,6 +3,7 @@
 use packline_engine::{QueueStats, RunStats, WorkerStats};
 use serde_json::{Map, Value, json};
 
+use crate::host::usage::{Processor, Transfers, Usage};
 use crate::ui::size::show_bytes;
 
 /// Returns text: the pipeline, then each queue and each worker.
@@ -22,11 +23,13 @@ pub fn text(counted: &RunStats) -> Vec<String> {
             window(counted).map_or(String::new(), |window| format!(" of {}", show_bytes(window)))
         ),
         format!(
-            "queues: {} jobs, {} locks ({} contended), {} stolen, {} by the caller, {} promoted; queued {} at most, 99.9% within {}; \
+            "queues: {} jobs, {} locks ({} contended), list of sleepers {} locks ({} contended), {} stolen, {} by the caller, {} promoted; queued {} at most, 99.9% within {}; \
              caller stalled {}, workers idle {}",
             line.jobs(),
             line.locks,
             line.contended,
+            line.sleeper_locks,
+            line.sleeper_contended,
             line.steals,
             line.helped,
             line.promoted,
@@ -34,6 +37,12 @@ pub fn text(counted: &RunStats) -> Vec<String> {
             show_time(line.p999_wait_ns),
             show_time(line.stall_ns),
             show_time(line.idle_ns)
+        ),
+        format!(
+            "main thread: {} to read, {} to decide, {} to write",
+            show_time(line.reading_ns),
+            show_time(line.deciding_ns),
+            show_time(line.committing_ns)
         ),
     ];
     lines.extend(counted.queues.iter().enumerate().map(|(number, queue)| queue_text(number, queue)));
@@ -114,10 +123,15 @@ fn pipeline(counted: &RunStats) -> Value {
         "promoted": line.promoted,
         "locks": line.locks,
         "contended": line.contended,
+        "sleeper_locks": line.sleeper_locks,
+        "sleeper_contended": line.sleeper_contended,
         "steals": line.steals,
         "longest_wait_ns": line.longest_wait_ns,
         "p999_wait_ns": line.p999_wait_ns,
         "stall_ns": line.stall_ns,
+        "reading_ns": line.reading_ns,
+        "deciding_ns": line.deciding_ns,
+        "committing_ns": line.committing_ns,
         "idle_ns": line.idle_ns,
         "peak_bytes": line.peak_bytes,
         "window_bytes": window(counted),
@@ -149,6 +163,22 @@ fn workers(counted: &RunStats) -> Value {
         })
     };
     counted.workers.iter().map(one).collect()
+}
+
+/// Returns the processor time of the thread that reads, decides and writes, and of all threads, and the bytes that system calls read and
+/// wrote.
+pub fn usage(used: &Usage) -> Map<String, Value> {
+    let nanoseconds = |processor: &Processor| {
+        let system = processor.system.min(processor.total);
+        json!({"user_ns": (processor.total - system).as_nanos() as u64, "system_ns": system.as_nanos() as u64})
+    };
+    let Transfers { read_bytes, written_bytes, calls } = used.transfers;
+    let members = [
+        ("main_thread", nanoseconds(&used.thread)),
+        ("all_threads", nanoseconds(&used.process)),
+        ("transfers", json!({"read_bytes": read_bytes, "written_bytes": written_bytes, "calls": calls})),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 #[cfg(test)]

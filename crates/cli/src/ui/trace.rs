@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use packline_engine::{Event, EventKind, JobFacts, Tracer};
 use serde_json::{Value, json};
 
-use crate::host::clock::Stopwatch;
+use crate::host::clock::{self, Stopwatch};
 
 /// The number of event buffers. Each thread has its own buffer unless there are more threads.
 const BUFFERS: usize = 64;
@@ -68,6 +68,10 @@ impl Tracer for Recorder {
         self.clock.nanoseconds()
     }
 
+    fn processor_time(&self) -> u64 {
+        clock::thread_time().as_nanos() as u64
+    }
+
     fn record(&self, event: Event) {
         if let Some(buffers) = &self.buffers {
             buffers[(event.worker + event.pool as usize) % BUFFERS]
@@ -105,7 +109,8 @@ fn args(event: &Event, pipeline: usize) -> String {
     let mut args = format!("{{\"ticket\":{},\"pipeline\":{pipeline}", event.ticket);
     // Writing to a String cannot fail.
     if event.kind != EventKind::Wait {
-        let _ = write!(args, ",\"bytes_in\":{},\"bytes_out\":{}", event.bytes_in, event.bytes_out);
+        let Event { bytes_in, bytes_out, processor_ns, .. } = event;
+        let _ = write!(args, ",\"bytes_in\":{bytes_in},\"bytes_out\":{bytes_out},\"processor_ns\":{processor_ns}");
     }
     if let Some(JobFacts { stage, class, queue, queue_wait, item }) = event.job {
         let stage = stage.name();
@@ -133,6 +138,7 @@ mod tests {
             worker,
             begin,
             end: begin + 1500,
+            processor_ns: 1200,
             ticket: 7,
             bytes_in: 100,
             bytes_out: 40,
@@ -155,7 +161,7 @@ mod tests {
             (&events[2]["name"], &events[2]["ts"], &events[2]["dur"]),
             (&json!("wait"), &json!(4.0), &json!(1.5))
         );
-        let wanted = json!({"ticket": 7, "pipeline": 1, "bytes_in": 100, "bytes_out": 40, "stage": "compress", "class": "normal",
+        let wanted = json!({"ticket": 7, "pipeline": 1, "bytes_in": 100, "bytes_out": 40, "processor_ns": 1200, "stage": "compress", "class": "normal",
             "queue": 1, "queue_wait_ns": 250, "item": 3});
         assert_eq!((&events[3]["args"], &events[3]["ts"]), (&wanted, &json!(5000.001)));
     }

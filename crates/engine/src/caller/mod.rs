@@ -156,7 +156,10 @@ impl Caller {
         let (queues, waits) = self.core().queue_stats();
         let sum = |count: fn(&QueueStats) -> u64| queues.iter().map(count).sum();
         let workers = self.core().worker_stats();
+        let (sleeper_locks, sleeper_contended) = self.core().scheduler.sleeper_locks();
         Stats {
+            sleeper_locks,
+            sleeper_contended,
             wakes: sum(|queue| queue.wakes),
             parks: workers.iter().map(|worker| worker.parks).sum(),
             locks: sum(|queue| queue.locks),
@@ -172,7 +175,10 @@ impl Caller {
     /// All counters except the pool's.
     fn own_stats(&self, counts: &Stats) -> Stats {
         Stats {
-            stall_ns: self.trace.waited_ns,
+            stall_ns: self.trace.times.waited,
+            reading_ns: self.trace.times.reading,
+            deciding_ns: self.trace.times.deciding,
+            committing_ns: self.trace.times.committing,
             bytes_in_flight: self.budget.used(),
             peak_bytes: self.budget.peak(),
             ..*counts

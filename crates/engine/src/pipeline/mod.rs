@@ -139,7 +139,7 @@ impl<H: Task, C: Task<Error = H::Error>> Pipeline<H, C> {
     /// # Errors
     /// See [`Pipeline`].
     pub fn submit(&mut self, item: H::In, steps: &mut dyn Sequencer<H, C>) -> Result<(), Fault<H::Error>> {
-        let bytes = self.caller.trace.now().map_or(0, |_| self.stages.hash.shared().task.bytes_in(&item));
+        let bytes = if self.caller.trace.is_on() { self.stages.hash.shared().task.bytes_in(&item) } else { 0 };
         self.call(bytes, |pipeline| {
             pipeline.put(item);
             pipeline.turn(steps)

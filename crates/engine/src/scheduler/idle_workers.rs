@@ -28,11 +28,14 @@ struct IdleState {
     searching: bool,
     /// For each queue, the number of workers woken for a job in it.
     wakes: Vec<u64>,
+    /// Times the state was locked, and times another thread held the lock.
+    locks: u64,
+    contended: u64,
 }
 
 impl IdleWorkers {
     pub(crate) fn new(queues: usize) -> Self {
-        let state = IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues] };
+        let state = IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues], locks: 0, contended: 0 };
         Self { state_word: Padded::default(), state: Mutex::new(state) }
     }
 
@@ -40,7 +43,7 @@ impl IdleWorkers {
     pub(crate) fn notify(&self, queue: usize) {
         sync::store_then_load();
         if needs_wake(self.state_word.0.load(Ordering::SeqCst)) {
-            let mut state = sync::lock(&self.state);
+            let mut state = self.lock();
             let parker = if state.searching { None } else { state.take_sleeper(queue) };
             self.publish(state);
             wake(parker);
@@ -52,7 +55,7 @@ impl IdleWorkers {
         if is_searching(self.state_word.0.load(Ordering::SeqCst)) {
             return false;
         }
-        let mut state = sync::lock(&self.state);
+        let mut state = self.lock();
         let free = !state.searching;
         state.searching = true;
         self.publish(state);
@@ -61,7 +64,7 @@ impl IdleWorkers {
 
     /// The searcher has a job. It wakes the next worker if `any` returns a queue with another job.
     pub(crate) fn end_search(&self, any: impl Fn() -> Option<usize>) {
-        let mut state = sync::lock(&self.state);
+        let mut state = self.lock();
         state.searching = false;
         let parker = any().and_then(|queue| state.take_sleeper(queue));
         let woken = parker.is_some();
@@ -79,7 +82,7 @@ impl IdleWorkers {
     /// Sleeps, unless `ready` returns true: there is a job, or a pipeline or the pool was closed. `was_searcher` says whether
     /// this worker is the searcher; the result says whether it is the searcher afterwards.
     pub(crate) fn sleep(&self, parker: &Arc<WorkerParker>, was_searcher: bool, ready: impl Fn() -> bool) -> bool {
-        let mut state = sync::lock(&self.state);
+        let mut state = self.lock();
         state.searching &= !was_searcher;
         state.sleepers.push(Arc::clone(parker));
         self.publish(state);
@@ -92,7 +95,7 @@ impl IdleWorkers {
 
     /// Removes the current worker from the sleepers; false if another thread has removed it to wake it.
     fn remove_sleeper(&self, parker: &Arc<WorkerParker>) -> bool {
-        let mut state = sync::lock(&self.state);
+        let mut state = self.lock();
         let at = state.sleepers.iter().rposition(|sleeper| Arc::ptr_eq(sleeper, parker));
         at.map(|at| state.sleepers.remove(at));
         self.publish(state);
@@ -101,14 +104,27 @@ impl IdleWorkers {
 
     /// Wakes every sleeper, to check for a change.
     pub(crate) fn wake_all(&self) {
-        let mut state = sync::lock(&self.state);
+        let mut state = self.lock();
         let sleepers = std::mem::take(&mut state.sleepers);
         self.publish(state);
         sleepers.iter().for_each(|parker| parker.wake(WakeReason::Recheck));
     }
 
     pub(crate) fn wakes(&self) -> Vec<u64> {
-        sync::lock(&self.state).wakes.clone()
+        self.lock().wakes.clone()
+    }
+
+    /// Times the list of sleepers was locked, and times another thread held the lock.
+    pub(crate) fn lock_counts(&self) -> (u64, u64) {
+        let state = sync::lock(&self.state);
+        (state.locks, state.contended)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, IdleState> {
+        let (mut state, contended) = sync::lock_counted(&self.state);
+        state.locks += 1;
+        state.contended += u64::from(contended);
+        state
     }
 
     /// Updates `state_word` and releases the lock.
@@ -118,7 +134,7 @@ impl IdleWorkers {
 
     #[cfg(test)]
     pub(crate) fn sleepers(&self) -> usize {
-        sync::lock(&self.state).sleepers.len()
+        self.lock().sleepers.len()
     }
 }
 

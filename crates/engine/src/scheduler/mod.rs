@@ -97,6 +97,11 @@ impl<J> Scheduler<J> {
         (stats, waits)
     }
 
+    /// Times the list of sleepers was locked, and times another thread held the lock.
+    pub(crate) fn sleeper_locks(&self) -> (u64, u64) {
+        self.idle.lock_counts()
+    }
+
     #[cfg(test)]
     pub(crate) fn sleepers(&self) -> usize {
         self.idle.sleepers()

@@ -35,6 +35,10 @@ pub struct Stats {
     pub locks: u64,
     /// Times a run queue was found locked by another thread. The pool's.
     pub contended: u64,
+    /// Times the list of sleeping workers was locked. The pool's.
+    pub sleeper_locks: u64,
+    /// Times the list of sleeping workers was found locked by another thread. The pool's.
+    pub sleeper_contended: u64,
     /// Jobs that a thread took from a queue other than its own. The pool's.
     pub steals: u64,
     /// The longest time a job was queued, in nanoseconds. The pool's.
@@ -43,6 +47,12 @@ pub struct Stats {
     pub p999_wait_ns: u64,
     /// Nanoseconds the caller waited for the first result in order, or for memory: head-of-line stall.
     pub stall_ns: u64,
+    /// Processor time of the caller between calls of the pipeline, in nanoseconds: it makes the items.
+    pub reading_ns: u64,
+    /// Processor time of decisions, in nanoseconds.
+    pub deciding_ns: u64,
+    /// Processor time of commits, in nanoseconds, which includes writing.
+    pub committing_ns: u64,
     /// Sum of the nanoseconds in which workers had nothing to do. The pool's.
     pub idle_ns: u64,
     /// Bytes of permits in flight now.
@@ -68,8 +78,13 @@ impl Stats {
             promoted: self.promoted + other.promoted,
             locks: self.locks + other.locks,
             contended: self.contended + other.contended,
+            sleeper_locks: self.sleeper_locks + other.sleeper_locks,
+            sleeper_contended: self.sleeper_contended + other.sleeper_contended,
             steals: self.steals + other.steals,
             stall_ns: self.stall_ns + other.stall_ns,
+            reading_ns: self.reading_ns + other.reading_ns,
+            deciding_ns: self.deciding_ns + other.deciding_ns,
+            committing_ns: self.committing_ns + other.committing_ns,
             idle_ns: self.idle_ns + other.idle_ns,
             longest_wait_ns: longest_wait_ns.max(other.longest_wait_ns),
             p999_wait_ns: p999_wait_ns.max(other.p999_wait_ns),

@@ -8,6 +8,7 @@ use crate::scheduler::job_queues::{Owner, QueuedJob};
 use crate::scheduler::key::Key;
 use crate::scheduler::run_queue::TakenJob;
 use crate::task::Outcome;
+use crate::trace::Moment;
 use crate::worker::context::{WorkerContext, discard};
 use crate::worker::slot::Slot;
 use crate::{Event, EventKind, JobFacts, Task, Tracer, sync};
@@ -44,7 +45,7 @@ impl<'a> JobContext<'a> {
         (job, Self { core, worker, home, owner, key, ticket, item, queue, queued, begin: now })
     }
 
-    fn event(&self, end: u64, bytes: (u64, u64)) -> Event {
+    fn event(&self, end: u64, processor_ns: u64, bytes: (u64, u64)) -> Event {
         let job = JobFacts {
             stage: self.owner.name,
             class: self.key.class(),
@@ -59,6 +60,7 @@ impl<'a> JobContext<'a> {
             worker: self.worker,
             begin: self.begin,
             end,
+            processor_ns,
             ticket: self.ticket,
             bytes_in: bytes.0,
             bytes_out: bytes.1,
@@ -90,9 +92,11 @@ fn run_traced<T: Task>(
     tracer: &dyn Tracer,
 ) -> Outcome<T> {
     let bytes_in = context.shared.task.bytes_in(&input);
+    let before = tracer.processor_time();
     let outcome = context.run(input);
     let bytes_out = outcome.as_ref().map_or(0, |out| context.shared.task.bytes_out(out));
     // Recorded before the slot is filled, so that a caller that has seen the last result has the complete trace.
-    tracer.record(job.event(tracer.now(), (bytes_in, bytes_out)));
+    let end = Moment::now(tracer);
+    tracer.record(job.event(end.wall, end.processor.saturating_sub(before), (bytes_in, bytes_out)));
     outcome
 }

@@ -2,8 +2,8 @@
 
 use crate::report::{Report, read_csv};
 use crate::runs::runner::Runner;
-use crate::settings::{CodecSettings, PackSettings, PackSource, StorageSettings, UnpackSettings};
-use crate::tasks::{codec, pack, storage, unpack};
+use crate::settings::{CodecSettings, PackSettings, PackSource, SerialSettings, StorageSettings, UnpackSettings};
+use crate::tasks::{codec, pack, serial, storage, unpack};
 use crate::{Error, Session};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub enum Benchmark {
     Unpack(UnpackSettings),
     /// Compresses and decompresses blocks in memory on one thread.
     Codec(CodecSettings),
+    /// Accounts for the processor time of packline thread by thread.
+    Serial(SerialSettings),
     /// Writes and reads a file in a directory.
     Storage(StorageSettings),
     /// Merges earlier reports, which are CSV files. Nothing is measured. The list is not empty.
@@ -29,6 +31,7 @@ impl Benchmark {
             Benchmark::Pack(settings) => pack::run(settings, session),
             Benchmark::Unpack(settings) => unpack::run(settings, session),
             Benchmark::Codec(settings) => codec::run(settings, session),
+            Benchmark::Serial(settings) => serial::run(settings, session),
             Benchmark::Storage(settings) => storage::run(settings, session).map(Outcome::from),
             Benchmark::Merge(paths) => merge(paths).map(Outcome::from),
         }
@@ -106,7 +109,7 @@ impl Outcome {
     /// Whether there are results for a report. After a failure without measurements, there are none.
     pub fn has_results(&self) -> bool {
         let complete = self.failures.is_empty() && self.ended.is_ok();
-        complete || !self.report.measured.is_empty() || !self.report.codecs.is_empty()
+        complete || !self.report.measured.is_empty() || !self.report.codecs.is_empty() || !self.report.serial.is_empty()
     }
 }
 

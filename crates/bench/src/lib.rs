@@ -25,4 +25,6 @@ pub use programs::program::{Against, NamedProgram, PACKERS, ProgramKind, UNPACKE
 pub use report::{Report, csv, html, json, markdown, read_csv, text};
 pub use runs::plan::at_levels;
 pub use session::{Clock, Machine, Progress, Session};
-pub use settings::{CodecSettings, Comparison, PackSettings, PackSource, Runs, StorageSettings, UnpackSettings};
+pub use settings::{
+    CodecSettings, Comparison, PackSettings, PackSource, Runs, SerialSettings, StorageSettings, UnpackSettings,
+};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use packline_codec::Spec;
 
-use crate::report::{Tails, Task};
+use crate::report::{Container, Step, Tails, Task};
 use crate::{Against, Synthetic};
 
 #[derive(Debug, Clone)]
@@ -72,6 +72,23 @@ pub struct CodecSettings {
     pub block_sizes: Vec<u64>,
     /// Bytes of content to measure; if `None`, 256 MiB, or less with little memory.
     pub limit: Option<u64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct SerialSettings {
+    pub runs: Runs,
+    /// Tars and directories.
+    pub inputs: Vec<PathBuf>,
+    pub codecs: Vec<Spec>,
+    pub containers: Vec<Container>,
+    pub steps: Vec<Step>,
+    /// Block sizes in bytes, of images.
+    pub block_sizes: Vec<u64>,
+    /// The numbers of workers to measure, rising.
+    pub jobs: Vec<usize>,
+    pub work_dir: PathBuf,
+    /// The directory for the traces of the last run of each case.
+    pub traces: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone)]

@@ -2,7 +2,9 @@
 //!
 //! The format is Chrome's: an object with `traceEvents`. Only events with `"ph":"X"` are used. Thread 0 is the caller, with the
 //! events `read`, `decide` and `commit`. Its events `wait` (the caller is idle) and `write` (a part of `commit`) are ignored. The
-//! other threads are workers, whose events are the jobs `hash` and `compress`. Times are in microseconds.
+//! other threads are workers, whose events are the jobs `hash` and `compress`, or `map` in a pipeline of one stage, whose commits are
+//! simulated as decisions. Times are in microseconds. Events with `processor_ns` count processor time, so that other threads on the
+//! same cores do not matter; the rest of the main thread's processor time is work before and after the pipeline.
 
 use crate::machine::Machine;
 use crate::overlap::{Span, work};
@@ -26,6 +28,19 @@ struct Other {
     window_bytes: Option<f64>,
     #[serde(default)]
     help_out: bool,
+    counters: Option<Counters>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counters {
+    main_thread: Processor,
+}
+
+/// Processor time of a thread.
+#[derive(Debug, Deserialize)]
+struct Processor {
+    user_ns: f64,
+    system_ns: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -44,12 +59,15 @@ struct Event {
 
 #[derive(Debug, Default, Deserialize)]
 struct Args {
-    /// The pipeline, if the pool has several.
+    /// The pipeline, if there are several.
+    #[serde(alias = "pipeline")]
     line: Option<u64>,
     ticket: Option<u64>,
     item: Option<u64>,
     bytes_in: Option<f64>,
     bytes_out: Option<f64>,
+    /// Processor time.
+    processor_ns: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +99,10 @@ struct Times {
     commit: BTreeMap<u64, Ticket>,
     /// The caller's work that belongs to no ticket.
     rest: f64,
+    /// All of the caller's work that was recorded.
+    recorded: f64,
+    /// Whether the pipeline has one stage.
+    has_one_stage: bool,
 }
 
 /// Reads a trace recorded on `machine`. Threads that shared its cores slowed each other down; their times are corrected for
@@ -111,10 +133,16 @@ pub fn read(text: &str, machine: &Machine, demand: f64) -> Result<RecordedRun, S
     let of_caller = work(&spans, machine, demand);
     let of_jobs = work(&spans, machine, 0.0);
     for (index, event) in events.iter().enumerate().filter(|(_, event)| event.args.line == line) {
-        parts.add(event, if event.tid == 0 { of_caller[index] } else { of_jobs[index] })?;
+        let passed = if event.tid == 0 { of_caller[index] } else { of_jobs[index] };
+        parts.add(event, event.args.processor_ns.unwrap_or(passed))?;
     }
     // The program's time before the first event and after the last belongs to no ticket.
-    parts.rest += wall - (end - begin);
+    parts.rest += match other.counters {
+        Some(Counters { main_thread: Processor { user_ns, system_ns } }) => {
+            (user_ns + system_ns - parts.recorded).max(0.0)
+        }
+        None => wall - (end - begin),
+    };
     Ok(RecordedRun {
         work: parts.workload()?,
         workers: other.workers.unwrap_or(last),
@@ -133,9 +161,11 @@ fn largest_pipeline(events: &[Event]) -> Option<u64> {
 impl Times {
     fn add(&mut self, event: &Event, work: f64) -> Result<(), String> {
         let Args { ticket, item, bytes_in, bytes_out, .. } = event.args;
+        self.has_one_stage |= event.name == "map";
+        self.recorded += if event.tid == 0 { work } else { 0.0 };
         let parts = match event.name.as_str() {
             "read" => &mut self.read,
-            "hash" => &mut self.hash,
+            "hash" | "map" => &mut self.hash,
             "decide" => &mut self.decide,
             "compress" => &mut self.compress,
             "commit" => &mut self.commit,
@@ -157,6 +187,9 @@ impl Times {
     }
 
     fn workload(mut self) -> Result<Workload, String> {
+        if self.has_one_stage {
+            self.decide = std::mem::take(&mut self.commit);
+        }
         let mut blocks = self.blocks()?;
         let mut work = Workload::default();
         for (at, (&ticket, hash)) in self.hash.iter().enumerate() {
@@ -273,6 +306,20 @@ pub(super) mod tests {
         rows.push(("hash", 2, 1.0, 2.0, "\"line\":1,\"ticket\":0"));
         assert_eq!(read(&trace(&rows), &Machine::ideal(4, Costs::FREE), 0.0).unwrap(), one);
         assert_eq!((one.work.items.len(), one.work.blocks.len()), (1, 2));
+    }
+
+    #[test]
+    fn a_pipeline_of_one_stage_has_decisions_instead_of_commits() {
+        let rows = [
+            ("read", 0, 0.0, 9.0, r#""pipeline":1,"ticket":0,"processor_ns":700"#),
+            ("map", 1, 1.0, 2.0, r#""pipeline":1,"ticket":0,"bytes_in":50,"bytes_out":90,"processor_ns":1500"#),
+            ("commit", 0, 3.0, 2.0, r#""pipeline":1,"ticket":0,"processor_ns":300"#),
+        ];
+        let counters = r#""counters":{"main_thread":{"user_ns":1200,"system_ns":800}},"help_out""#;
+        let text = trace(&rows).replace("\"help_out\"", counters);
+        let seen = read(&text, &Machine::ideal(4, Costs::FREE), 0.0).unwrap();
+        let item = Item { bytes: 50.0, read: 700.0, hash: 1500.0, decide: 300.0, whole: false, first: 0, blocks: 0 };
+        assert_eq!((seen.work.items, seen.work.blocks.len(), seen.work.tail), (vec![item], 0, 1000.0));
     }
 
     #[test]

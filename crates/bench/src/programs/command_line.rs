@@ -12,6 +12,8 @@ pub enum Stdout {
     Log,
     Discarded,
     File(PathBuf),
+    /// To a pipe, from which everything is read and discarded.
+    Pipe,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct CommandLine {
     pub words: Vec<OsString>,
     /// The file on standard input; `None` for /dev/null.
     pub stdin: Option<PathBuf>,
+    /// Whether that file comes through a pipe.
+    pub stdin_is_piped: bool,
     pub stdout: Stdout,
     /// Whether an exit status of 1 is not a failure, as for diff(1).
     pub status_1_is_a_result: bool,
@@ -28,7 +32,7 @@ pub struct CommandLine {
 impl CommandLine {
     pub fn new(program: impl AsRef<OsStr>) -> CommandLine {
         let words = vec![program.as_ref().to_owned()];
-        CommandLine { words, stdin: None, stdout: Stdout::Log, status_1_is_a_result: false }
+        CommandLine { words, stdin: None, stdin_is_piped: false, stdout: Stdout::Log, status_1_is_a_result: false }
     }
 
     pub fn with<T: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = T>) -> CommandLine {
@@ -39,6 +43,12 @@ impl CommandLine {
     pub fn stdin(mut self, path: impl Into<PathBuf>) -> CommandLine {
         self.stdin = Some(path.into());
         self
+    }
+
+    /// The file comes through a pipe.
+    pub fn piped_stdin(mut self, path: impl Into<PathBuf>) -> CommandLine {
+        self.stdin_is_piped = true;
+        self.stdin(path)
     }
 
     pub fn stdout(mut self, stdout: Stdout) -> CommandLine {
@@ -54,13 +64,16 @@ impl CommandLine {
     /// Returns the line in the syntax of a shell.
     pub fn quoted(&self) -> String {
         let mut text = quoted_words(&self.words);
-        if let Some(input) = &self.stdin {
-            text.push_str(&format!(" < {}", quoted(input.as_os_str())));
+        match &self.stdin {
+            Some(input) if self.stdin_is_piped => text = format!("cat {} | {text}", quoted(input.as_os_str())),
+            Some(input) => text.push_str(&format!(" < {}", quoted(input.as_os_str()))),
+            None => {}
         }
         match &self.stdout {
             Stdout::Log => {}
             Stdout::Discarded => text.push_str(" > /dev/null"),
             Stdout::File(path) => text.push_str(&format!(" > {}", quoted(path.as_os_str()))),
+            Stdout::Pipe => text.push_str(" | cat > /dev/null"),
         }
         text
     }

@@ -3,7 +3,7 @@
 use super::figures::{figures, groups};
 use super::tables::{self, Table};
 use super::verdict::verdict;
-use super::{Report, fragments};
+use super::{Report, fragments, serial};
 
 pub fn markdown(report: &Report) -> String {
     let figures = figures(report);
@@ -22,6 +22,9 @@ pub fn markdown(report: &Report) -> String {
         "Megabytes (10^6) per second on one core.",
         tables::codecs(&report.codecs, false),
     );
+    for (title, table) in serial::tables(report) {
+        section(&mut out, title, "", Some(table));
+    }
     list(&mut out, "Notes", &report.notes);
     out
 }

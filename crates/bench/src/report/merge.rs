@@ -32,6 +32,7 @@ impl Report {
         self.date = other.date.max(std::mem::take(&mut self.date));
         other.measured.into_iter().try_for_each(|measured| self.add(measured))?;
         self.codecs.extend(other.codecs);
+        self.serial.extend(other.serial);
         self.storage = self.storage.take().or(other.storage);
         self.incomplete = self.incomplete.take().or(other.incomplete);
         add_new(&mut self.failures, other.failures);

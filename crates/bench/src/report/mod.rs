@@ -9,6 +9,7 @@ mod markdown;
 mod merge;
 mod model;
 mod number;
+mod serial;
 mod statistics;
 mod tables;
 #[cfg(test)]
@@ -24,5 +25,6 @@ pub use markdown::markdown;
 pub use merge::MergeError;
 pub use model::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
 pub(crate) use number::{binary_bytes, short_block_size};
+pub use serial::{Container, Serial, SerialRun, Step};
 pub use statistics::{Scaling, Spread, Versus, against, scaling};
 pub use text::text;

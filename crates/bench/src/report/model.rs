@@ -3,6 +3,8 @@
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::Serial;
+
 /// The task of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -74,6 +76,8 @@ macro_rules! words {
         }
     };
 }
+
+pub(super) use words;
 
 words!(Task, "task");
 words!(Tails, "tails");
@@ -228,6 +232,8 @@ pub struct Report {
     pub measured: Vec<Measured>,
     #[serde(skip)]
     pub codecs: Vec<CodecSpeed>,
+    #[serde(skip)]
+    pub serial: Vec<Serial>,
     #[serde(skip)]
     pub storage: Option<Storage>,
     /// Why a part of the plan was not measured; `None` if the report is complete.

@@ -114,7 +114,9 @@ pub(super) fn storage(report: &Report) -> Option<String> {
 
 fn counted(report: &Report) -> Option<String> {
     let programs = report.measured.iter().map(|measured| measured.runs.len());
-    let counts = || programs.clone().chain(report.codecs.iter().map(|codec| codec.compress.len()));
+    let codecs = report.codecs.iter().map(|codec| codec.compress.len());
+    let serial = report.serial.iter().map(|case| case.runs.len());
+    let counts = || programs.clone().chain(codecs.clone()).chain(serial.clone());
     let least = counts().min()?;
     let most = counts().max()?;
     let count = if least == most { most.to_string() } else { format!("{least} to {most}") };

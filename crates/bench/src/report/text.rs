@@ -3,7 +3,7 @@
 use super::figures::{figures, groups};
 use super::tables::{self, Table};
 use super::verdict::verdict;
-use super::{Report, fragments};
+use super::{Report, fragments, serial};
 
 /// Upper bound for the characters of a line.
 const WIDTH: usize = 100;
@@ -31,6 +31,9 @@ pub fn text(report: &Report) -> String {
         list(&mut out, "", &[ways]);
     }
     section(&mut out, "Codecs in memory, on one core", tables::codecs(&report.codecs, true));
+    for (title, table) in serial::tables(report) {
+        section(&mut out, title, Some(table));
+    }
     out.push('\n');
     facts(&mut out, report);
     list(&mut out, "- ", &report.notes);

@@ -15,6 +15,7 @@ use crate::inputs::source::BUFFER;
 use crate::interruption::wait_for_exit;
 use crate::programs::command_line::{CommandLine, Stdout};
 use crate::report::Cost;
+use crate::runs::pipes;
 use crate::{Clock, Error, Interruption};
 
 /// The bytes of a failed program's output that are shown from the beginning, and from the end.
@@ -44,6 +45,8 @@ impl ProcessRunner {
         let mut command = self.command(line)?;
         let start = (self.clock.wall)();
         let mut child = self.start(&mut command, line)?;
+        // This closes the program's ends of pipes here.
+        drop(command);
         let (status, mut cost) = self.end(&mut child, start).map_err(|cause| failed(line, &cause.to_string()))?;
         // The kernel reports no peak for a process that was not waited for.
         cost.peak = cost.peak.max(1);
@@ -60,12 +63,16 @@ impl ProcessRunner {
         // A separate process group, so that signals from the terminal reach only this process.
         command.process_group(0);
         match &line.stdin {
+            Some(path) if line.stdin_is_piped => {
+                command.stdin(pipes::feed(path).map_err(|cause| Error::file("open", path, &cause))?)
+            }
             Some(path) => command.stdin(File::open(path).map_err(|cause| Error::file("open", path, &cause))?),
             None => command.stdin(Stdio::null()),
         };
         match &line.stdout {
             Stdout::Log => command.stdout(log.try_clone().map_err(|cause| Error::file("share", &self.log, &cause))?),
             Stdout::Discarded => command.stdout(Stdio::null()),
+            Stdout::Pipe => command.stdout(pipes::drain().map_err(|cause| failed(line, &cause.to_string()))?),
             Stdout::File(path) => {
                 command.stdout(File::create(path).map_err(|cause| Error::file("create", path, &cause))?)
             }

@@ -2,5 +2,6 @@
 
 pub mod codec;
 pub mod pack;
+pub mod serial;
 pub mod storage;
 pub mod unpack;

@@ -39,6 +39,9 @@ fn rejects_options_without_effect() {
         (&["storage", "--runs", "2"], "bench pack, bench unpack, bench codec"),
         (&["pack", "--limit", "2M"], "bench codec"),
         (&["unpack", "--tails", "fragments"], "bench pack"),
+        (&["pack", "--steps", "verify"], "bench serial"),
+        (&["serial", "--against", "none"], "bench pack, bench unpack"),
+        (&["serial", "--steps", "read"], "pack-stream"),
         (&["pack", "--tasks", "tar"], "bench unpack"),
         (&["pack", "--no-storage", "--bytes", "2M"], "--no-storage"),
         (&["pack", "--force"], "without --csv"),
@@ -158,6 +161,44 @@ fn codecs_are_measured_in_memory() {
     assert_eq!((codecs[0]["blocks"].as_u64(), codecs[0]["content_bytes"].as_u64()), (Some(25), Some(100_000)));
     assert_eq!(codecs[1]["compress"].as_array().map(Vec::len).or(Some(2)), Some(2));
     assert!(ran.out.contains("none takes no part"));
+}
+
+/// Does what `pack`, `unpack` and `verify` do for a benchmark, and writes counters to the file after `--trace`.
+const COUNTS: &str = r#"
+if [ "$1" = pack ]; then
+    if [ "$2" = - ]; then cat > /dev/null; fi
+    echo image > "$3"; echo '{"content_bytes": 2000000000}'
+fi
+while [ "$1" != --trace ]; do shift; done
+threads='"main_thread":{"user_ns":400000000,"system_ns":600000000},"all_threads":{"user_ns":3000000000,"system_ns":600000000}'
+pipeline='"committed":100,"locks":400,"contended":1,"sleeper_locks":9,"sleeper_contended":1,"reading_ns":5,"deciding_ns":6,"committing_ns":7'
+transfers='"transfers":{"read_bytes":1,"written_bytes":2,"calls":3}'
+echo '{"otherData":{"wall_ns":9,"counters":{'"$threads,$transfers"',"pipeline":{'"$pipeline"'}}},"traceEvents":[]}' > "$2"
+"#;
+
+#[test]
+fn threads_are_accounted_for() {
+    let sandbox = sandbox();
+    sandbox.write("in.tar", [0; 1024]);
+    sandbox.create_dir("tree");
+    sandbox.create_dir("scratch");
+    sandbox.create_dir("traces");
+    let [tar, tree, scratch, traces, csv] =
+        ["in.tar", "tree", "scratch", "traces", "csv"].map(|name| sandbox.arg(name));
+    let words =
+        ["bench", "serial", &tar, &tree, "-c", "lz4", "-j", "2,8", "-n", "2", "--work-dir", &scratch, "--csv", &csv];
+    let ran = run_on(&[&words[..], &["--traces", &traces]].concat(), b"", host_with(&sandbox, COUNTS));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let report = packline_bench::read_csv(&sandbox.read_text("csv")).unwrap();
+    let steps: Vec<String> = report.serial.iter().map(|one| format!("{} {}", one.step.name(), one.jobs)).collect();
+    let of_tar = ["pack-tar", "pack-stream", "unpack", "tar", "verify"];
+    let of_tree = ["pack-directory", "unpack", "tar", "verify"];
+    let expected: Vec<String> =
+        of_tar.iter().chain(&of_tree).flat_map(|step| [2, 8].map(|jobs| format!("{step} {jobs}"))).collect();
+    assert_eq!(steps, expected);
+    assert!(report.serial.iter().all(|one| one.runs.len() == 2 && one.image_bytes == 6));
+    assert!(ran.out.contains("Bound") && ran.out.contains("Contended/1000"), "{}", ran.out);
+    assert_eq!((left(&sandbox), sandbox.names_in("traces").len()), (0, 18));
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub fn text(counted: &RunStats) -> Vec<String> {
             window(counted).map_or(String::new(), |window| format!(" of {}", show_bytes(window)))
         ),
         format!(
-            "queues: {} jobs, {} locks ({} contended), list of sleepers {} locks ({} contended), {} stolen, {} by the caller, {} promoted; queued {} at most, 99.9% within {}; \
-             caller stalled {}, workers idle {}",
+            "queues: {} jobs, {} locks ({} contended), list of sleepers {} locks ({} contended), {} stolen, {} by the caller, \
+             {} promoted; queued {} at most, 99.9% within {}; caller stalled {}, workers idle {}",
             line.jobs(),
             line.locks,
             line.contended,

@@ -35,7 +35,8 @@ struct IdleState {
 
 impl IdleWorkers {
     pub(crate) fn new(queues: usize) -> Self {
-        let state = IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues], locks: 0, contended: 0 };
+        let state =
+            IdleState { sleepers: Vec::new(), searching: false, wakes: vec![0; queues], locks: 0, contended: 0 };
         Self { state_word: Padded::default(), state: Mutex::new(state) }
     }
 

@@ -121,7 +121,7 @@ impl Outputs {
 /// Writes an image. With many workers a thread of its own writes, because the caller's thread would not keep up with them.
 fn write_image(job: ImageJob, sink: &mut WriteBehind, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
     if job.plan.workers >= MANY_WORKERS {
-        sink.start_thread(QUEUED.min(job.plan.window / 8));
+        sink.start_thread(QUEUED.min(job.plan.window / 8), job.resources.engine.tracer.clone());
     }
     job.write(sink, source)
 }

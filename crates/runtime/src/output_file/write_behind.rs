@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use packline_engine::Tracer;
 use rustix::fs::{Advice, fadvise};
 
 use super::write_thread::{Piece, WriteThread};
@@ -109,8 +110,8 @@ impl WriteBehind {
     }
 
     /// Starts a thread that writes, for which at most `queued` bytes wait. If the thread cannot be started, the caller's thread writes.
-    pub fn start_thread(&mut self, queued: usize) {
-        self.thread = WriteThread::start(self.medium.clone(), queued).ok();
+    pub fn start_thread(&mut self, queued: usize, tracer: Option<Arc<dyn Tracer>>) {
+        self.thread = WriteThread::start(self.medium.clone(), queued, tracer).ok();
     }
 
     /// Writes the buffer, which is then empty, even after an error, and waits for the thread that writes.

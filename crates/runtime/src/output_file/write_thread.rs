@@ -5,8 +5,9 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
-use packline_engine::{Config, Fault, OrderedMap, Permit, Task};
+use packline_engine::{Config, Fault, OrderedMap, Permit, Pool, Scheduling, Task, Tracer};
 
 use super::write_behind::Medium;
 use crate::SharedBytes;
@@ -63,9 +64,10 @@ impl Task for WriteTask {
 }
 
 impl WriteThread {
-    /// Starts the thread. At most `queued` bytes wait for it, or one piece.
-    pub(super) fn start(medium: Medium, queued: usize) -> io::Result<WriteThread> {
-        let map = OrderedMap::new(WriteTask(medium), Config::new(1, queued))?;
+    /// Starts the thread. At most `queued` bytes wait for it, or one piece. The tracer records each write.
+    pub(super) fn start(medium: Medium, queued: usize, tracer: Option<Arc<dyn Tracer>>) -> io::Result<WriteThread> {
+        let pool = Pool::new(1, &Scheduling::default(), tracer)?;
+        let map = OrderedMap::on(&pool, WriteTask(medium), Config::new(1, queued));
         Ok(WriteThread { map, failed: false })
     }
 

@@ -22,6 +22,8 @@ pub enum Benchmark {
     Unpack(recorded::Options),
     /// Run packline bench codec and keep its reports as DATE-NAME.{csv,md,html}
     Codec(recorded::Options),
+    /// Run packline bench serial and keep its reports as DATE-NAME.{csv,md,html}
+    Serial(recorded::Options),
     /// Compare size and processor time of our levels and the libraries' on blocks in memory; DATE-curve.{csv,md}
     Curve(curve::Options),
     /// Read a large file through a mount, with packline and squashfuse
@@ -44,6 +46,7 @@ impl Benchmark {
             Benchmark::Pack(options) => recorded::run("pack", options),
             Benchmark::Unpack(options) => recorded::run("unpack", options),
             Benchmark::Codec(options) => recorded::run("codec", options),
+            Benchmark::Serial(options) => recorded::run("serial", options),
             Benchmark::Curve(options) => optimized(|| curve::run(options)),
             Benchmark::Mount(options) => mount::run(options),
             Benchmark::Rebuild(options) => rebuild::run(options),

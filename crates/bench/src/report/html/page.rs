@@ -6,7 +6,7 @@ use super::section::{self, Series};
 use super::speeds;
 use crate::report::figures::{Figures, Group, figures, groups};
 use crate::report::verdict::verdict;
-use crate::report::{Case, Report, Task, fragments, number, tables};
+use crate::report::{Case, Report, Task, fragments, number, serial, tables};
 
 const STYLE: &str = include_str!("style.css");
 const DARK: &str = include_str!("dark.css");
@@ -27,6 +27,8 @@ pub fn html(report: &Report) -> String {
         tables::codecs(&report.codecs, false)
             .map(|rows| ("Codecs in memory".to_string(), speeds::speeds(&report.codecs) + &table(&rows))),
     );
+    let of_threads = serial::tables(report).into_iter();
+    sections.extend(of_threads.map(|(title, rows)| (title.to_string(), table(&rows))));
     sections.extend(notes(report));
     let body: String = sections.iter().enumerate().map(|(at, (title, body))| numbered(at, title, body)).collect();
     format!(

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::report::{Case, CodecSpeed, Cost, Input, Measured, Program, Report, Storage, Tails, Task};
+use crate::report::{
+    Case, CodecSpeed, Container, Cost, Input, Measured, Program, Report, Serial, SerialRun, Step, Storage, Tails, Task,
+};
 
 const CONTENT: u64 = 1_838_000_000;
 /// Codec, compression MB/s a core, ratio, decompression MB/s a core.
@@ -38,6 +40,7 @@ pub(crate) fn realistic(jobs: &[usize]) -> Report {
         warmups: 1,
         measured,
         codecs: CODECS.into_iter().map(in_memory).collect(),
+        serial: [Step::PackTar, Step::Unpack].map(threads).to_vec(),
         storage: Some(Storage { place: "/data".into(), bytes: 1 << 30, read: 1.85e9, write: 6.2e8, direct: true }),
         incomplete: None,
         failures: Vec::new(),
@@ -76,6 +79,37 @@ fn in_memory((codec, compress, ratio, decompress): (&str, f64, f64, f64)) -> Cod
     }
 }
 
+fn threads(step: Step) -> Serial {
+    let run = |noise: f64| SerialRun {
+        wall: 2.0 * noise,
+        main_user: 0.4,
+        main_system: 0.6,
+        user: 3.4 * noise,
+        system: 0.6,
+        reading: 0.5,
+        deciding: 0.1,
+        committing: 0.3,
+        writer: 0.0,
+        blocks: 14_000,
+        locks: 56_000,
+        contended: 70,
+        read_bytes: CONTENT,
+        written_bytes: CONTENT / 2,
+        calls: 20_000,
+    };
+    Serial {
+        input: "root.tar".into(),
+        step,
+        codec: "lz4".into(),
+        container: Container::Squashfs,
+        block_size: 1 << 17,
+        jobs: 2,
+        content_bytes: CONTENT,
+        image_bytes: CONTENT / 2,
+        runs: [1.0, 1.1, 0.9].map(run).to_vec(),
+    }
+}
+
 /// Configurations and codecs without runs, without content and without time, and storage with a speed of 0.
 pub(crate) fn degenerate() -> Report {
     let mut report = realistic(&[1, 2]);
@@ -87,6 +121,8 @@ pub(crate) fn degenerate() -> Report {
             _ => measured.case.jobs = 0,
         }
     }
+    report.serial[0].runs.clear();
+    report.serial[1].runs.fill(SerialRun::default());
     for (index, codec) in report.codecs.iter_mut().enumerate() {
         match index % 3 {
             0 => (codec.compress, codec.decompress) = (Vec::new(), Vec::new()),
@@ -157,6 +193,51 @@ fn codec() -> impl Strategy<Value = CodecSpeed> {
     )
 }
 
+fn serial_run() -> impl Strategy<Value = SerialRun> {
+    let times = prop::array::uniform9(seconds());
+    let counts = prop::array::uniform6(0u64..1 << 60);
+    (times, counts).prop_map(|(times, counts)| {
+        let [wall, main_user, main_system, user, system, reading, deciding, committing, writer] = times;
+        let [blocks, locks, contended, read_bytes, written_bytes, calls] = counts;
+        SerialRun {
+            wall,
+            main_user,
+            main_system,
+            user,
+            system,
+            reading,
+            deciding,
+            committing,
+            writer,
+            blocks,
+            locks,
+            contended,
+            read_bytes,
+            written_bytes,
+            calls,
+        }
+    })
+}
+
+fn serial() -> impl Strategy<Value = Serial> {
+    let step = prop::sample::select(&Step::ALL[..]);
+    let container = prop::sample::select(&Container::ALL[..]);
+    let runs = prop::collection::vec(serial_run(), 0..4);
+    (words(), step, words(), container, count(), 0usize..70, count(), runs).prop_map(
+        |(input, step, codec, container, block_size, jobs, bytes, runs)| Serial {
+            input,
+            step,
+            codec,
+            container,
+            block_size,
+            jobs,
+            content_bytes: bytes,
+            image_bytes: bytes / 2,
+            runs,
+        },
+    )
+}
+
 fn storage() -> impl Strategy<Value = Storage> {
     (words(), count(), seconds(), seconds(), any::<bool>()).prop_map(|(place, bytes, read, write, direct)| Storage {
         place,
@@ -171,14 +252,18 @@ fn storage() -> impl Strategy<Value = Storage> {
 pub(crate) fn any_report() -> impl Strategy<Value = Report> {
     let head = (words(), words(), words(), words(), count(), 0usize..9);
     let programs = prop::collection::vec((words(), words()), 0..4);
-    let lists = (prop::collection::vec(measured(), 0..20), prop::collection::vec(codec(), 0..8));
+    let lists = (
+        prop::collection::vec(measured(), 0..20),
+        prop::collection::vec(codec(), 0..8),
+        prop::collection::vec(serial(), 0..6),
+    );
     let sentences = || prop::collection::vec(words(), 0..3);
     let notes = (prop::option::of(words()), sentences(), sentences());
     (head, programs, lists, prop::option::of(storage()), notes).prop_map(
         |(
             (command, date, machine, name, bytes, warmups),
             programs,
-            (measured, codecs),
+            (measured, codecs, serial),
             storage,
             (incomplete, failures, notes),
         )| Report {
@@ -190,6 +275,7 @@ pub(crate) fn any_report() -> impl Strategy<Value = Report> {
             warmups,
             measured,
             codecs,
+            serial,
             storage,
             incomplete,
             failures,

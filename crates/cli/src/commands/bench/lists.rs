@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use packline_bench::report::{Tails, Task};
+use packline_bench::report::{Container, Step, Tails, Task};
 use packline_codec::Spec;
 use packline_squashfs::BlockSize;
 
@@ -73,6 +73,16 @@ pub fn fragments(text: &str) -> Result<Vec<Tails>, String> {
 /// Parses what an image is unpacked to: `directory` or `tar`.
 pub fn tasks(text: &str) -> Result<Vec<Task>, String> {
     words(text, &[Task::Unpack, Task::Tar], |task| if task == Task::Tar { "tar" } else { "directory" })
+}
+
+/// Parses the steps of `bench serial`.
+pub fn steps(text: &str) -> Result<Vec<Step>, String> {
+    words(text, &Step::ALL, Step::name)
+}
+
+/// Parses containers: `squashfs`, `lrz` or `pln`.
+pub fn containers(text: &str) -> Result<Vec<Container>, String> {
+    words(text, &Container::ALL, Container::name)
 }
 
 fn words<T: Copy + PartialEq>(text: &str, known: &[T], name: fn(T) -> &'static str) -> Result<Vec<T>, String> {
@@ -163,6 +173,8 @@ mod tests {
         assert_eq!(fragments("never,small,always").unwrap(), all);
         assert_eq!(fragments("no-fragments,no-tail-packing,fragments").unwrap(), all);
         assert!(fragments("none").unwrap_err().contains("always, small, never"));
+        assert_eq!(steps("verify,pack-tar").unwrap(), [Step::Verify, Step::PackTar]);
+        assert_eq!(containers("lrz").unwrap(), [Container::Lrz]);
         assert_eq!(tasks("tar,directory").unwrap(), [Task::Tar, Task::Unpack]);
     }
 }

@@ -12,7 +12,7 @@ use packline_bench::{
     Benchmark, Clock, Error, Interruption, Machine, Outcome, PACKERS, ProgramKind, Session, Setting, UNPACKERS,
 };
 
-use packline_bench::report::{Tails, Task};
+use packline_bench::report::{Container, Step, Tails, Task};
 use packline_squashfs::BlockSize;
 
 use crate::args::value::{List, list, number, one_of, size};
@@ -32,7 +32,7 @@ pub struct Bench {
     #[arg(value_parser = one_of(BenchKind::ALL.map(|what| (what.name(), what))))]
     what: BenchKind,
     /// pack: a directory, a tar, or synthetic:NAME[:SIZE] with zeros, random, text or mixed. unpack: an image. codec: a directory, a tar,
-    /// or any file. storage: a directory. report: files written by --csv
+    /// or any file. serial: tars and directories. storage: a directory. report: files written by --csv
     #[allow(rustdoc::broken_intra_doc_links, reason = "brackets of help")]
     #[arg(value_name = "INPUT", required = true, value_hint = clap::ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
@@ -51,14 +51,14 @@ struct Choice {
     /// Measure all codecs of SquashFS with 1, 2, 4 and so on jobs, after a warm-up run; this takes hours (pack)
     #[arg(long)]
     full: bool,
-    /// Measure these codecs, separated by commas, each NAME[:key=value,...]; may be repeated (pack, codec) [default: lz4, zstd:level=3,
-    /// gzip; codec and --full: all of SquashFS]
+    /// Measure these codecs, separated by commas, each NAME[:key=value,...]; may be repeated (pack, codec, serial) [default: lz4,
+    /// zstd:level=3, gzip; codec and --full: all of SquashFS; serial: none, lz4, zstd:level=1, gzip, zstd]
     #[arg(short, long, value_name = "CODECS")]
     codec: Vec<String>,
-    /// Measure these levels, such as 1,5-9, for each codec that has levels (pack, codec) [default: the codec's own]
+    /// Measure these levels, such as 1,5-9, for each codec that has levels (pack, codec, serial) [default: the codec's own]
     #[arg(long, value_name = "LIST", value_parser = list(lists::levels))]
     levels: Option<List<i64>>,
-    /// Measure these block sizes, powers of two from 4K to 1M (pack, codec)
+    /// Measure these block sizes, powers of two from 4K to 1M (pack, codec, serial)
     #[arg(short, long, value_name = "SIZES", default_value = BlockSize::DEFAULT_TEXT, value_parser = list(lists::block_sizes))]
     block_size: List<u64>,
     /// Choose whose tail ends share fragment blocks, as pack --fragments: always, small, never (pack)
@@ -67,10 +67,20 @@ struct Choice {
     /// Unpack to these outputs: directory, tar (unpack)
     #[arg(long, value_name = "LIST", default_value = "directory,tar", value_parser = list(lists::tasks))]
     tasks: List<Task>,
-    /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack) [default: number of CPUs; unpack and --full: 1, 2, 4 and so
-    /// on too]
+    /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack, serial) [default: number of CPUs; unpack and --full: 1, 2, 4
+    /// and so on too]
     #[arg(short, long, value_name = "LIST", value_parser = list(lists::jobs))]
     jobs: Option<List<usize>>,
+    /// Measure these steps: pack-tar, pack-stream (a tar from a pipe), pack-directory, unpack, tar (to a pipe), verify (serial)
+    #[arg(long, value_name = "LIST", default_value = "pack-tar,pack-stream,pack-directory,unpack,tar,verify")]
+    #[arg(value_parser = list(lists::steps))]
+    steps: List<Step>,
+    /// Measure these formats: squashfs, lrz, pln (serial)
+    #[arg(long, value_name = "LIST", default_value = "squashfs", value_parser = list(lists::containers))]
+    containers: List<Container>,
+    /// Keep the trace of the last run of each case in DIR (serial)
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
     /// Compare with these programs, separated by commas, each NAME or NAME=PATH; or with all installed ones (all), or none (pack, unpack)
     /// [default: the installed programs for SquashFS]
     #[arg(long, value_name = "PROGRAMS")]
@@ -87,16 +97,16 @@ struct RunArgs {
     /// Measure this many runs
     #[arg(short = 'n', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
     runs: usize,
-    /// Run each program this many times before the measured runs (pack, unpack, codec) [default: 0; unpack, codec and --full: 1]
+    /// Run each program this many times before the measured runs (pack, unpack, codec, serial) [default: 0; --full and all but pack: 1]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=1000))]
     warmup: Option<usize>,
-    /// Write temporary files to DIR and delete them afterwards (pack, unpack)
+    /// Write temporary files to DIR and delete them afterwards (pack, unpack, serial)
     #[arg(long, alias = "place", value_name = "DIR", default_value = ".")]
     work_dir: PathBuf,
     /// Stop at the first wrong result and keep the temporary files (pack, unpack)
     #[arg(long)]
     keep: bool,
-    /// Limit the memory of each program, and leave out programs without such an option (pack, unpack); or of packline (codec)
+    /// Limit the memory of each program, and leave out programs without such an option (pack, unpack); or of packline (codec, serial)
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
     /// Do not measure the storage of --work-dir (pack, unpack)
@@ -141,6 +151,7 @@ impl Command for Bench {
         "packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs",
         "packline bench unpack rootfs.sqfs --jobs 1-4 --html unpack.html",
         "packline bench codec rootfs.tar -c zstd:level=3,lz4 -b 128K,1M",
+        "packline bench serial rootfs.tar /usr/share/doc -c lz4,zstd:level=1",
         "packline bench storage /mnt/disk",
         "packline bench report monday.csv tuesday.csv --html all.html",
     ];
@@ -156,7 +167,9 @@ impl Command for Bench {
              hours. The plan is printed before the first run, and a summary of at most 100 columns at the end. --markdown, \
              --html, --csv and --json have all figures.\n\
              Programs for pack: {}. Programs for unpack: {}. packline=PATH is another build of packline.\n\
-             codec compresses, decompresses and compares blocks in memory on one thread.",
+             codec compresses, decompresses and compares blocks in memory on one thread.\n\
+             serial counts the processor time of packline's main thread, which reads, decides and writes, and of its workers, \
+             and prints the bound on the speed with any number of workers. Run it on an idle machine.",
             names(PACKERS),
             names(UNPACKERS)
         )

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline_bench::{
     Against, Benchmark, CodecSettings, Comparison, Filling, PACKERS, PackSettings, PackSource, ProgramKind, Runs,
-    StorageSettings, Synthetic, UNPACKERS, UnpackSettings, at_levels, quoted_words,
+    SerialSettings, StorageSettings, Synthetic, UNPACKERS, UnpackSettings, at_levels, quoted_words,
 };
 use packline_codec::Spec;
 
@@ -22,46 +22,58 @@ pub enum BenchKind {
     Pack,
     Unpack,
     Codec,
+    Serial,
     Storage,
     Report,
 }
 
 impl BenchKind {
     /// All benchmarks, in the order of the help.
-    pub const ALL: [BenchKind; 5] =
-        [BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage, BenchKind::Report];
+    pub const ALL: [BenchKind; 6] = [
+        BenchKind::Pack,
+        BenchKind::Unpack,
+        BenchKind::Codec,
+        BenchKind::Serial,
+        BenchKind::Storage,
+        BenchKind::Report,
+    ];
 
     /// Returns the word on the command line.
     pub fn name(self) -> &'static str {
-        ["pack", "unpack", "codec", "storage", "report"][self as usize]
+        ["pack", "unpack", "codec", "serial", "storage", "report"][self as usize]
     }
 }
 
 /// The default codecs of `bench pack`: the fastest codec, and the two most popular ones.
 const FEW_CODECS: &str = "lz4,zstd:level=3,gzip";
+/// The default codecs of `bench serial`: those with which the main thread limits the speed first, and a slow one.
+const SERIAL_CODECS: &str = "none,lz4,zstd:level=1,gzip,zstd";
 /// The default codecs if levels are given.
 const FEW_WITH_LEVELS: &str = "lz4,zstd,gzip";
 
 /// The options that only some benchmarks have.
 const ONLY: &[(&str, &[BenchKind])] = &[
     ("full", &[BenchKind::Pack]),
-    ("codec", &[BenchKind::Pack, BenchKind::Codec]),
-    ("levels", &[BenchKind::Pack, BenchKind::Codec]),
-    ("block-size", &[BenchKind::Pack, BenchKind::Codec]),
+    ("codec", &[BenchKind::Pack, BenchKind::Codec, BenchKind::Serial]),
+    ("levels", &[BenchKind::Pack, BenchKind::Codec, BenchKind::Serial]),
+    ("block-size", &[BenchKind::Pack, BenchKind::Codec, BenchKind::Serial]),
     ("fragments", &[BenchKind::Pack]),
+    ("containers", &[BenchKind::Serial]),
+    ("steps", &[BenchKind::Serial]),
+    ("traces", &[BenchKind::Serial]),
     ("tasks", &[BenchKind::Unpack]),
-    ("jobs", &[BenchKind::Pack, BenchKind::Unpack]),
-    ("runs", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
-    ("warmup", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
+    ("jobs", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Serial]),
+    ("runs", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Serial]),
+    ("warmup", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Serial]),
     ("against", &[BenchKind::Pack, BenchKind::Unpack]),
-    ("work-dir", &[BenchKind::Pack, BenchKind::Unpack]),
+    ("work-dir", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Serial]),
     ("keep", &[BenchKind::Pack, BenchKind::Unpack]),
     ("no-storage", &[BenchKind::Pack, BenchKind::Unpack]),
     ("bytes", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Storage]),
-    ("mem", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec]),
+    ("mem", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Serial]),
     ("limit", &[BenchKind::Codec]),
-    ("quiet", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage]),
-    ("no-progress", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage]),
+    ("quiet", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage, BenchKind::Serial]),
+    ("no-progress", &[BenchKind::Pack, BenchKind::Unpack, BenchKind::Codec, BenchKind::Storage, BenchKind::Serial]),
 ];
 
 /// The default size of a synthetic input in bytes.
@@ -85,6 +97,7 @@ pub fn read(bench: &Bench, invocation: &Invocation, io: &Io) -> Result<Benchmark
             tasks: bench.choice.tasks.0.clone(),
         }),
         BenchKind::Codec => Benchmark::Codec(codec(bench, input, runs)?),
+        BenchKind::Serial => Benchmark::Serial(serial(bench, io, runs)?),
         BenchKind::Storage => Benchmark::Storage(StorageSettings { runs, directory: input, bytes: bench.runs.bytes }),
         BenchKind::Report => Benchmark::Merge(bench.inputs.clone()),
     })
@@ -124,6 +137,23 @@ fn codec(bench: &Bench, input: PathBuf, mut runs: Runs) -> Result<CodecSettings,
     Ok(CodecSettings { runs, input, codecs, block_sizes, limit: bench.choice.limit })
 }
 
+fn serial(bench: &Bench, io: &Io, mut runs: Runs) -> Result<SerialSettings, Failure> {
+    let (codecs, notes) = codecs(bench)?;
+    runs.notes = notes;
+    let jobs = bench.choice.jobs.clone().map(|jobs| jobs.0);
+    Ok(SerialSettings {
+        runs,
+        inputs: bench.inputs.clone(),
+        codecs,
+        containers: bench.choice.containers.0.clone(),
+        steps: bench.choice.steps.0.clone(),
+        block_sizes: bench.choice.block_size.0.clone(),
+        jobs: jobs.unwrap_or_else(|| usual_jobs((io.host.processors)(), false)),
+        work_dir: bench.runs.work_dir.clone(),
+        traces: bench.choice.traces.clone(),
+    })
+}
+
 fn comparison(bench: &Bench, io: &Io, runs: Runs, known: &[ProgramKind]) -> Result<Comparison, Failure> {
     let against = bench.choice.against.as_ref().map(|text| Against::parse(text, known)).transpose();
     let jobs = bench.choice.jobs.clone().map(|jobs| jobs.0);
@@ -158,10 +188,10 @@ fn usual_jobs(processors: usize, in_full: bool) -> Vec<usize> {
     if in_full { lists::usual_jobs(processors) } else { vec![processors.max(1)] }
 }
 
-/// Rejects more than one input, except for reports, which are merged.
+/// Rejects more than one input, except for reports, which are merged, and for `bench serial`.
 fn refuse_further_inputs(bench: &Bench) -> Result<(), Failure> {
     match &bench.inputs[..] {
-        [_, second, ..] if bench.what != BenchKind::Report => {
+        [_, second, ..] if ![BenchKind::Report, BenchKind::Serial].contains(&bench.what) => {
             let second = second.escaped();
             let what = bench.what.name();
             Err(Failure::Usage(format!("unexpected argument '{second}' (bench {what} takes one input)")))
@@ -189,6 +219,7 @@ fn refuse_misplaced(bench: &Bench, invocation: &Invocation) -> Result<(), Failur
 fn codecs(bench: &Bench) -> Result<(Vec<Spec>, Vec<String>), Failure> {
     let choice = &bench.choice;
     let usual = match (in_full(bench), &choice.levels) {
+        (_, None) if bench.what == BenchKind::Serial => SERIAL_CODECS.to_owned(),
         (true, _) => packline_squashfs::CODECS.join(","),
         (false, Some(_)) => FEW_WITH_LEVELS.to_owned(),
         (false, None) => FEW_CODECS.to_owned(),

@@ -217,7 +217,7 @@ fn any_order_of_writes_equals_unbuffered_writes() {
     let path = top.path().join("x");
     write_in_any_order(sink_over(&path, None), &path);
     let mut threaded = sink_over(&path, None);
-    threaded.start_thread(300_000);
+    threaded.start_thread(300_000, None);
     write_in_any_order(threaded, &path);
 }
 
@@ -253,7 +253,7 @@ fn write_in_any_order(mut sink: WriteBehind, path: &Path) {
 fn an_error_of_the_thread_is_returned_once_and_nothing_is_written_after_it() {
     let full = fs::File::options().read(true).write(true).open("/dev/full").unwrap();
     let mut sink = WriteBehind::new(full, None, Arc::default());
-    sink.start_thread(1 << 20);
+    sink.start_thread(1 << 20, None);
     let written = (0..100u64).try_for_each(|step| sink.write_at(step * 20_000, &[1; 20_000]).map(drop));
     let refusal = written.and_then(|()| sink.flush()).unwrap_err();
     assert_eq!(refusal.kind(), std::io::ErrorKind::StorageFull);

@@ -17,8 +17,8 @@ impl Spec {
     /// of another revision, or of other versions of [`Spec::libraries`], are not reused.
     pub fn encoder_revision(&self) -> u32 {
         match self {
-            Spec::Xz(_) => 4,
-            Spec::Lzma(_) => 3,
+            Spec::Xz(_) => 5,
+            Spec::Lzma(_) => 4,
             Spec::Zstd(_) => 6,
             _ => 1,
         }

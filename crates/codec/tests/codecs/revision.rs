@@ -19,10 +19,10 @@ const RECORDED: [(&[&str], u32, &str); 10] = [
             "xz:auto",
             "xz:level=max,x86",
         ],
-        4,
-        "484771930fe7437f",
+        5,
+        "a45ec4313dd59dec",
     ),
-    (&["lzma", "lzma:level=1", "lzma:level=4", "lzma:level=9", "lzma:level=max"], 3, "aab14d6fead5d079"),
+    (&["lzma", "lzma:level=1", "lzma:level=4", "lzma:level=9", "lzma:level=max"], 4, "ac3569132f725db9"),
     (
         &[
             "zstd",

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::LONGEST;
-use super::intervals::{DISTINCT, Intervals};
+use super::intervals::{DEPTH, DISTINCT, Intervals, NEVER};
 use super::list::{Candidate, CandidateList, KEPT};
+use super::{LARGEST_LOG, LONGEST};
 use crate::CodecError;
-use crate::bytes::{bounded_match_length, eight, slot};
+use crate::bytes::{bounded_match_length, four, slot};
 
 /// Hash bits of the table of two bytes.
 const TWO: u32 = 12;
@@ -38,17 +38,13 @@ pub(crate) struct ExactFinder {
     intervals: Intervals,
     /// The latest position of each hash of two bytes.
     two: Box<[u32]>,
+    /// The matches at a position, from the longest to the shortest.
+    list: [Candidate; LIST],
 }
 
-/// The matches at a position, added from the longest to the shortest.
-struct Tally {
-    longest: usize,
-    /// The matches from `first` on, from the shortest to the longest.
-    list: [Candidate; 2 * KEPT + 1],
-    first: usize,
-    /// Price class of the last distance that was added.
-    class: u32,
-}
+/// Maximum number of matches at a position, rounded up to a power of two.
+const LIST: usize = 64;
+const _: () = assert!(DEPTH < LIST);
 
 impl Format {
     /// Longest match in bytes.
@@ -59,17 +55,15 @@ impl Format {
         }
     }
 
-    /// Distances of the same class have nearly the same price.
+    /// Returns the smallest distance with nearly the same price as `distance`.
     #[inline(always)]
-    fn price_class(self, distance: usize) -> u32 {
-        let distance = distance as u32;
+    fn nearest_of_price(self, distance: u32) -> u32 {
         match self {
             // The first three values are repeated distances.
-            Format::Zstd => (distance + 3).ilog2(),
-            Format::Lzma { .. } if distance <= NEAR as u32 => distance,
+            Format::Zstd => highest_bit(distance + 3) - 3,
             Format::Lzma { .. } => {
-                let log = (distance - 1).ilog2();
-                NEAR as u32 + 2 * log + ((distance - 1) >> (log - 1) & 1)
+                let even = if distance <= NEAR as u32 { 0 } else { (highest_bit(distance - 1) >> 1) - 1 };
+                ((distance - 1) & !even) + 1
             }
         }
     }
@@ -86,7 +80,13 @@ impl Format {
 impl ExactFinder {
     /// A finder of matches at most `farthest` bytes back.
     pub(super) fn new(exact: Exact, farthest: usize) -> ExactFinder {
-        ExactFinder { exact, farthest, intervals: Intervals::default(), two: vec![0; 1 << TWO].into_boxed_slice() }
+        ExactFinder {
+            exact,
+            farthest,
+            intervals: Intervals::default(),
+            two: vec![0; 1 << TWO].into_boxed_slice(),
+            list: [Candidate::default(); LIST],
+        }
     }
 
     /// Memory for blocks of up to `size` bytes.
@@ -133,52 +133,63 @@ impl ExactFinder {
     /// Adds the candidates of a position. Returns the length of the longest.
     #[inline(always)]
     fn search(&mut self, format: Format, src: &[u8], at: usize, found: &mut CandidateList) -> usize {
-        let most = format.most();
-        let mut tally = Tally { longest: 0, list: Default::default(), first: most, class: u32::MAX };
-        let farthest = self.farthest;
-        self.intervals.visit(at, |length, there| {
-            let distance = at - there;
-            let class = format.price_class(distance);
-            if class < tally.class && distance <= farthest && tally.first > 0 {
-                let more =
-                    || bounded_match_length(src, there + length, at + length, format.longest().saturating_sub(length));
-                let length = if length < DISTINCT { length } else { length + more() };
-                tally.add(length.min(format.longest()), distance, class);
+        let two = self.add_two(format, src, at);
+        let ExactFinder { farthest, intervals, list, .. } = self;
+        let mut count = 0;
+        // A match counts if its distance is less than this: nearer than all longer ones by more than a small difference in price.
+        let mut bound = (*farthest).min(at) as u32 + 1;
+        // Whether a match counts is hard to predict, so that this has no branches.
+        let mut add = |length: u32, distance: u32| {
+            let counts = distance < bound;
+            list[count % LIST] = Candidate::new(length, distance as usize % (1 << LARGEST_LOG));
+            count += usize::from(counts);
+            bound = if counts { format.nearest_of_price(distance) } else { bound };
+        };
+        intervals.visit(at, |length, latest| add(length, (at as u32).wrapping_sub(latest)));
+        if format != Format::Zstd {
+            add(2, two);
+        }
+        let count = count.min(format.most());
+        for candidate in &mut list[..count] {
+            let length = candidate.length();
+            let there = at - candidate.distance() as usize;
+            if length < DISTINCT {
+                break;
             }
-        });
-        if let Some(distance) = self.add_two(format, src, at)
-            && tally.first > 0
-            && distance <= farthest
-            && format.price_class(distance) < tally.class
-        {
-            tally.add(2, distance, 0);
+            let more = bounded_match_length(src, there + length, at + length, format.longest().saturating_sub(length));
+            *candidate = Candidate::new((length + more).min(format.longest()) as u32, at - there);
         }
+        let longest = if count > 0 { list[0] } else { Candidate::default() };
         if let Some(spare) = found.spare() {
-            spare[..KEPT].copy_from_slice(&tally.list[tally.first..][..KEPT]);
-            let longest = if most > KEPT { tally.list[KEPT] } else { Candidate::default() };
-            found.add(longest, KEPT.saturating_sub(tally.first));
+            for index in 0..KEPT {
+                spare[index] = list[count.wrapping_sub(index + 1) % LIST];
+            }
+            if format.most() > KEPT {
+                found.add(longest, count.saturating_sub(1));
+            } else {
+                found.add(Candidate::default(), count);
+            }
         }
-        tally.longest
+        longest.length()
     }
 
-    /// Adds a position to the table of two bytes. Returns the distance of the nearest match of two bytes, if it is near enough.
+    /// Adds a position to the table of two bytes. Returns the distance of the nearest match of two bytes, or [`NEVER`] if there is none near
+    /// enough.
     #[inline(always)]
-    fn add_two(&mut self, format: Format, src: &[u8], at: usize) -> Option<usize> {
-        if format == Format::Zstd {
-            return None;
+    fn add_two(&mut self, format: Format, src: &[u8], at: usize) -> u32 {
+        if format == Format::Zstd || at + 4 > src.len() {
+            return NEVER;
         }
-        let there = std::mem::replace(&mut self.two[slot(eight(src, at) << 48, TWO)], at as u32) as usize;
-        let is_near = there < at && at - there <= NEAR;
-        (is_near && at + 2 <= src.len() && src[at..at + 2] == src[there..there + 2]).then_some(at - there)
+        let bytes = four(src, at) as u16;
+        let there = std::mem::replace(&mut self.two[slot(u64::from(bytes) << 48, TWO)], at as u32);
+        let distance = at as u32 - there;
+        let is_match = distance.wrapping_sub(1) < NEAR as u32 && four(src, there as usize) as u16 == bytes;
+        if is_match { distance } else { NEVER }
     }
 }
 
-impl Tally {
-    #[inline(always)]
-    fn add(&mut self, length: usize, distance: usize, class: u32) {
-        self.class = class;
-        self.longest = self.longest.max(length);
-        self.first -= 1;
-        self.list[self.first] = Candidate::new(length as u32, distance);
-    }
+/// Returns the highest bit of a number that is set. Unlike `ilog2`, it has no branch for 0.
+#[inline(always)]
+fn highest_bit(number: u32) -> u32 {
+    1 << (31 - (number | 1).leading_zeros())
 }

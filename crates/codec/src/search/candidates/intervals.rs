@@ -18,7 +18,7 @@ const LONG: [usize; 10] = [40, 48, 64, 96, 128, 192, 256, 512, 1024, LONGEST];
 /// Shortest prefix of an interval in bytes. Only the root has a shorter one.
 const SHORTEST: usize = 3;
 /// Maximum number of intervals on a path.
-const DEPTH: usize = DISTINCT + 1 - SHORTEST + LONG.len();
+pub(super) const DEPTH: usize = DISTINCT + 1 - SHORTEST + LONG.len();
 
 /// The length of an interval's prefix, by the number of bytes that its suffixes have in common.
 pub(super) static LENGTHS: [u16; LONGEST + 1] = lengths();
@@ -45,7 +45,10 @@ const fn lengths() -> [u16; LONGEST + 1] {
 type Interval = u32;
 const NUMBER: u32 = (1 << LARGEST_LOG) - 1;
 const ROOT: Interval = 0;
-const NEVER: u32 = u32::MAX;
+/// No position. Counted modulo 2^32, it is one byte before position 0.
+pub(super) const NEVER: u32 = u32::MAX;
+/// Number of intervals visited between checks for the end of a path.
+const STRIDE: usize = 2;
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -118,10 +121,10 @@ impl Intervals {
         interval
     }
 
-    /// Visits a position. Calls `found` with the length and the earlier position of matches, from the longest to the shortest, each the
-    /// nearest of its length.
+    /// Visits a position. Calls `found` with the length and the latest position of each prefix, from the longest to the shortest. The
+    /// position is [`NEVER`] if there is none, and a few such calls may come last.
     #[inline(always)]
-    pub(super) fn visit(&mut self, at: usize, mut found: impl FnMut(usize, usize)) {
+    pub(super) fn visit(&mut self, at: usize, mut found: impl FnMut(u32, u32)) {
         let Intervals { nodes, suffixes, .. } = self;
         let innermost = &suffixes.common;
         if let Some(&ahead) = innermost.get(at + AHEAD) {
@@ -129,12 +132,15 @@ impl Intervals {
         }
         let mut interval = innermost[at] as Interval;
         while interval != ROOT {
-            let node = &mut nodes[(interval & NUMBER) as usize];
-            let latest = std::mem::replace(&mut node.latest, at as u32);
-            if latest != NEVER {
-                found(length(interval) as usize, latest as usize);
+            // Several at a time: the end of a path is hard to predict. The root is its own parent and has no latest position.
+            for _ in 0..STRIDE {
+                let number = interval & NUMBER;
+                let node = &mut nodes[number as usize];
+                let now = if number == ROOT { NEVER } else { at as u32 };
+                let latest = std::mem::replace(&mut node.latest, now);
+                found(length(interval), latest);
+                interval = node.parent;
             }
-            interval = node.parent;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::PADDING;
 use super::coder::{Coder, CoderState, Symbol};
+use super::effort::skipped;
 use super::model::Contexts;
 use super::path::{Path, REACH, Window};
 use super::range::RangeEncoder;
@@ -17,6 +18,7 @@ const PART: usize = 16 << 10;
 /// Encodes blocks of up to [`LARGEST`] bytes. The result depends only on the block and the parameters.
 pub(crate) struct LzmaSearch {
     nice: usize,
+    skipped: Option<u32>,
     searcher: Searcher,
     found: CandidateList,
     path: Path,
@@ -33,6 +35,7 @@ impl LzmaSearch {
     pub(crate) fn new(search: Search, contexts: Contexts, dictionary: u32) -> LzmaSearch {
         LzmaSearch {
             nice: search.nice(),
+            skipped: skipped(&search),
             searcher: Searcher::new(search, dictionary as usize),
             found: CandidateList::default(),
             path: Path::new(),
@@ -94,7 +97,7 @@ impl LzmaSearch {
             self.part = (start, (start + PART).min(size));
             self.searcher.find(&self.text[..size], self.part.0..self.part.1, &mut self.found);
         }
-        let LzmaSearch { nice, found, path, coder, symbols, kept, text, part, .. } = self;
+        let LzmaSearch { nice, skipped, found, path, coder, symbols, kept, text, part, .. } = self;
         path.prices.set(&coder.model, coder.contexts);
         let window = Window {
             text,
@@ -104,6 +107,7 @@ impl LzmaSearch {
             model: &coder.model,
             contexts: coder.contexts,
             nice: *nice,
+            skipped: *skipped,
         };
         path.find(&window, coder.past, symbols);
         kept.iter_mut().for_each(|kept| kept.add(symbols));

@@ -27,6 +27,9 @@ pub(super) const ALIGN: u32 = 4;
 /// Stored instead of a distance at the end of the data.
 pub(super) const END: u32 = u32::MAX;
 
+/// The state after a literal, by the state before.
+static AFTER_LITERAL: [u8; 16] = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 4, 5, 0, 0, 0, 0];
+
 /// The kinds of the last symbols. Below 7 the last one is a literal, otherwise a match, a repeat or a byte at the last distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct State(u8);
@@ -46,26 +49,23 @@ impl State {
 
     #[inline(always)]
     pub(super) fn literal(self) -> State {
-        match self.0 {
-            0..4 => State(0),
-            4..10 => State(self.0 - 3),
-            _ => State(self.0 - 6),
-        }
+        // Branches would be mispredicted.
+        State(AFTER_LITERAL[self.index() % AFTER_LITERAL.len()])
     }
 
     #[inline(always)]
     pub(super) fn found(self) -> State {
-        State(if self.is_literal() { 7 } else { 10 })
+        State(7 + 3 * u8::from(!self.is_literal()))
     }
 
     #[inline(always)]
     pub(super) fn repeat(self) -> State {
-        State(if self.is_literal() { 8 } else { 11 })
+        State(8 + 3 * u8::from(!self.is_literal()))
     }
 
     #[inline(always)]
     pub(super) fn short(self) -> State {
-        State(if self.is_literal() { 9 } else { 11 })
+        State(9 + 2 * u8::from(!self.is_literal()))
     }
 
     pub(super) fn all() -> impl Iterator<Item = State> {
@@ -182,21 +182,16 @@ impl Model {
     pub(super) fn encode_literal(&mut self, range: &mut RangeEncoder, first: usize, byte: u8, expected: Option<u8>) {
         let Some(probabilities) = self.literals[first..].first_chunk_mut::<LITERAL>() else { return };
         let symbol = usize::from(byte) | 0x100;
-        let mut index = 8;
-        if let Some(expected) = expected {
-            // The tree after a match is used up to the first bit that differs.
-            let same = (byte ^ expected).leading_zeros() as usize;
-            let least = 7usize.saturating_sub(same);
-            while index > least {
-                index -= 1;
-                let bit = usize::from(expected) >> index & 1;
-                let node = 0x100 + (bit << 8) + (symbol >> (index + 1));
-                range.bit(&mut probabilities[node % LITERAL], (symbol >> index & 1) as u32);
-            }
-        }
-        while index > 0 {
-            index -= 1;
-            range.bit(&mut probabilities[symbol >> (index + 1) & 0xff], (symbol >> index & 1) as u32);
+        // The tree after a match is used up to the first bit that differs. Until then `tree` is its first node, afterwards 0.
+        let mut tree = if expected.is_some() { 0x100 } else { 0 };
+        let mut expected = usize::from(expected.unwrap_or(0));
+        for index in (0..8).rev() {
+            let bit = symbol >> index & 1;
+            expected <<= 1;
+            let node = tree + (expected & tree) + (symbol >> (index + 1));
+            let Some(probability) = probabilities.get_mut(node) else { return };
+            range.bit(probability, bit as u32);
+            tree &= !(expected ^ bit << 8);
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) const BY_LITERAL: Arrival = 1 << LENGTH | LITERAL;
 pub(super) const WINDOW: usize = 2048;
 
 /// Number of positions that matches from a window reach.
-pub(super) const REACH: usize = WINDOW + 2 * LONGEST + 2 + LANES;
+pub(super) const REACH: usize = WINDOW + 2 * LONGEST + 2 + 2 * LANES;
 
 /// An optional match or repeat, then a literal, then a repeat of the last distance.
 #[derive(Clone, Copy, Default)]
@@ -62,6 +62,8 @@ pub(super) struct Window<'a> {
     pub(super) contexts: Contexts,
     /// A match of at least this length is used without comparing others.
     pub(super) nice: usize,
+    /// A position inside a match is skipped if the next one costs at most this much more. `None` to skip none.
+    pub(super) skipped: Option<u32>,
 }
 
 pub(super) struct Path {

@@ -4,11 +4,11 @@ use super::model::{
     ALIGN, Contexts, EVEN_SLOT, FAR, KINDS, LITERAL, LONGEST, Lengths, Model, POSITIONS, SHORTEST, SLOTS, STATES,
     State, slot,
 };
-use super::path::{LANES, LENGTH, Lanes, PRICE};
+use super::path::{LANES, LENGTH, PRICE};
 use super::range::Probability;
 
 /// The price of a bit whose values are equally likely.
-const BIT: u32 = 16;
+pub(super) const BIT: u32 = 16;
 
 /// The price of a 0 in 16ths of a bit, by the probability of a 0 in 1/128.
 static PRICES: [u8; 128] = prices();
@@ -44,7 +44,9 @@ pub(super) fn price(probability: Probability, bit: usize) -> u32 {
 }
 
 /// Prices by length, as steps of a path.
-pub(super) type Steps = [u32; LONGEST + 1 + LANES];
+pub(super) type Steps = [u32; LONGEST + 1 + 2 * LANES];
+/// Additional prices by length.
+pub(super) type Shorter = [u32; KINDS - 1 + LANES];
 
 pub(super) struct Prices {
     /// By state and position: the price of choosing a literal, a match with a new distance, a byte at the last distance, or one of the four
@@ -60,8 +62,8 @@ pub(super) struct Prices {
     near: [u32; FAR],
     slots: [u32; SLOTS],
     align: [u32; 1 << ALIGN],
-    /// Added for shorter matches, by the slot of the distance: one value for each of the first lengths.
-    shorter: [Lanes; SLOTS],
+    /// Added for shorter matches, by the slot of the distance: one value for each of the first lengths, then zeros.
+    shorter: [Shorter; SLOTS],
 }
 
 /// Computes the prices of all numbers of a tree, 0 to 2^`bits` - 1.
@@ -93,12 +95,12 @@ impl Prices {
             found: [[0; POSITIONS]; STATES],
             short: [[0; POSITIONS]; STATES],
             repeat: [[[0; 4]; POSITIONS]; STATES],
-            found_steps: Box::new([[0; LONGEST + 1 + LANES]; POSITIONS]),
-            repeat_steps: Box::new([[0; LONGEST + 1 + LANES]; POSITIONS]),
+            found_steps: Box::new([[0; LONGEST + 1 + 2 * LANES]; POSITIONS]),
+            repeat_steps: Box::new([[0; LONGEST + 1 + 2 * LANES]; POSITIONS]),
             near: [0; FAR],
             slots: [0; SLOTS],
             align: [0; 1 << ALIGN],
-            shorter: [[0; LANES]; SLOTS],
+            shorter: [[0; KINDS - 1 + LANES]; SLOTS],
         }
     }
 
@@ -157,7 +159,7 @@ impl Prices {
 
     /// Returns the price of a distance, 0 for the byte before, and the additional prices of the shortest matches.
     #[inline(always)]
-    pub(super) fn of_distance(&self, distance: u32) -> (u32, &Lanes) {
+    pub(super) fn of_distance(&self, distance: u32) -> (u32, &Shorter) {
         let slot = slot(distance) % SLOTS;
         let price = match self.near.get(distance as usize) {
             Some(price) => *price,

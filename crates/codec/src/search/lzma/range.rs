@@ -45,17 +45,22 @@ impl<'a> RangeEncoder<'a> {
     /// Writes the highest byte, which changes no more except for a carry.
     #[inline(always)]
     fn shift(&mut self) {
-        if self.low >> 32 != 0 {
-            self.carry();
+        let carry = (self.low >> 32) as u8;
+        if let Some(last) = self.out.get_mut(self.at - 1) {
+            let is_over;
+            (*last, is_over) = last.overflowing_add(carry);
+            if is_over {
+                self.carry();
+            }
         }
         self.put((self.low >> 24) as u8);
         self.low = self.low << 8 & 0xffff_ffff;
     }
 
+    /// Adds a carry to the bytes before the last one.
     #[cold]
     fn carry(&mut self) {
-        let end = self.at.min(self.out.len());
-        for byte in self.out[..end].iter_mut().rev() {
+        for byte in self.out[..self.at - 1].iter_mut().rev() {
             *byte = byte.wrapping_add(1);
             if *byte != 0 {
                 break;

@@ -1,12 +1,12 @@
 //! The walk through a window.
 
 use super::coder::CoderState;
-use super::model::{LONGEST, SHORTEST, State};
+use super::model::{KINDS, LONGEST, SHORTEST, State};
 use super::path::{
     Arrival, BY_LITERAL, CONTINUED, FOUND, INFINITE, JOINED, Joined, LANES, Lanes, PRICE, SHORT, UNREACHED, WINDOW,
     Window, split,
 };
-use super::prices::{Prices, Steps, literal, literal_after_match};
+use super::prices::{Prices, Shorter, Steps, literal, literal_after_match};
 use crate::bytes::{bounded_match_length, eight};
 
 /// If a price is higher than this, it and all later prices are lowered by [`LOWERED`].
@@ -81,7 +81,7 @@ impl Walk<'_> {
         self.settled[0] = self.past;
         let mut price = 0;
         loop {
-            let longest = self.leave(price);
+            let longest = if self.is_dominated(price) { self.skip() } else { self.leave(price) };
             if longest >= self.window.nice {
                 self.at += longest;
                 self.by_literal = INFINITE;
@@ -95,6 +95,27 @@ impl Walk<'_> {
                 return self.at;
             }
         }
+    }
+
+    /// Whether a path from here is hardly cheaper than one from the next position: a path arrives there for little more than here, and no
+    /// match begins here. A match of the previous position that continues does not begin here.
+    #[inline(always)]
+    fn is_dominated(&self, price: u32) -> bool {
+        let Some(most) = self.window.skipped else { return false };
+        if self.at == 0 || self.arrivals[self.at + 1] >> PRICE > price + most {
+            return false;
+        }
+        let index = self.window.start + self.at - self.window.part.0;
+        let [before, here] = [index - 1, index].map(|index| self.window.found.at(index).last());
+        here.is_none_or(|here| before.is_some_and(|before| here.length() < before.length()))
+    }
+
+    /// Offers nothing from the current position. Returns 0, as there is no match.
+    #[inline(always)]
+    fn skip(&mut self) -> usize {
+        self.by_literal = INFINITE;
+        self.by_short = INFINITE;
+        0
     }
 
     /// Settles the cheapest way to arrive at the current position. Returns its price.
@@ -207,8 +228,14 @@ impl Walk<'_> {
             self.offer_after_literal(differing[0], distances[0]);
         }
         let mut longest = 0;
-        for (choice, (differing, distance)) in (0..4).zip(differing.into_iter().zip(distances)) {
-            if differing as u16 != 0 || rest < SHORTEST || !self.is_new(choice, distance as usize) {
+        // A bit for each repeat, because a single branch is predicted better than four.
+        let mut equal = (0..4).map(|choice| u32::from(differing[choice] as u16 == 0) << choice).sum::<u32>();
+        while equal != 0 {
+            let choice = equal.trailing_zeros() as usize % 4;
+            equal &= equal - 1;
+            let differing = differing[choice];
+            let distance = distances[choice];
+            if rest < SHORTEST || !self.is_new(choice, distance as usize) {
                 continue;
             }
             let there = at - distance as usize;
@@ -220,7 +247,8 @@ impl Walk<'_> {
             let price = price + self.prices.repeat[state.index()][position][choice];
             let offer = Offer { price, choice: choice as u32, distance, length };
             let prices = self.prices;
-            self.offer(&offer, &prices.repeat_steps[position], SHORTEST);
+            let base = [offer.price << PRICE | offer.choice; LANES];
+            self.offer(&offer, &base, &prices.repeat_steps[position], SHORTEST);
             self.offer_joined(&offer, state.repeat(), |prices| prices.repeat_steps[position][length] >> PRICE);
             longest = longest.max(length);
         }
@@ -303,33 +331,29 @@ impl Walk<'_> {
         }
     }
 
+    /// Offers all lengths from `first` on of a match at a new distance.
     #[inline(always)]
-    fn offer_found(&mut self, offer: &Offer, shorter: &Lanes, first: usize, position: usize) {
-        let prices = self.prices;
-        let steps = &prices.found_steps[position];
-        if first > SHORTEST + 2 {
-            return self.offer(offer, steps, first);
-        }
+    fn offer_found(&mut self, offer: &Offer, shorter: &Shorter, first: usize, position: usize) {
         let base = offer.price << PRICE | offer.choice;
-        let mut lanes = *shorter;
-        lanes.iter_mut().for_each(|lane| *lane = lane.wrapping_add(base));
-        let count = (offer.length + 1 - SHORTEST).min(LANES);
-        self.improve(SHORTEST, &lanes, steps, &BEYOND[count]);
-        if offer.length >= SHORTEST + LANES {
-            self.offer(offer, steps, SHORTEST + LANES);
-        }
-        self.reach = self.reach.max(self.at + offer.length);
+        let kinds = shorter[(first - SHORTEST).min(KINDS - 1)..].first_chunk().unwrap_or(&[0; LANES]);
+        let prices = self.prices;
+        self.offer(offer, &kinds.map(|kind| kind.wrapping_add(base)), &prices.found_steps[position], first);
     }
 
-    /// Offers all lengths from `first` on.
+    /// Offers all lengths from `first` on. `base` is the price without the length of the first lengths.
     #[inline(always)]
-    fn offer(&mut self, offer: &Offer, steps: &Steps, first: usize) {
+    fn offer(&mut self, offer: &Offer, base: &Lanes, steps: &Steps, first: usize) {
+        let mut count = (offer.length + 1).saturating_sub(first);
+        self.improve(first, base, steps, &BEYOND[count.min(LANES)]);
         let base = [offer.price << PRICE | offer.choice; LANES];
         let mut length = first;
-        while length <= offer.length {
-            let count = (offer.length + 1 - length).min(LANES);
-            self.improve(length, &base, steps, &BEYOND[count]);
+        loop {
+            count = count.saturating_sub(LANES);
             length += LANES;
+            self.improve(length, &base, steps, &BEYOND[count.min(LANES)]);
+            if count <= LANES {
+                break;
+            }
         }
         self.reach = self.reach.max(self.at + offer.length);
     }

@@ -6,10 +6,12 @@
 //! The crate uses C libraries where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this
 //! speed or safety.
 //!
-//! For two codecs the crate searches for matches itself, and the library codes what the search finds:
+//! For some codecs and levels the crate searches for matches itself:
 //!
 //! - zstd from level 13, and level 12 in blocks of up to 256 KiB: `search/candidates/` finds matches at each position, by hashes or
 //!   exactly; `search/zstd/` finds the cheapest path at the real prices of symbols; libzstd codes the sequences.
+//! - lz4hc from level 11 and gzip at level 12: `search/longest.rs` finds the longest match at each position, or the nearest of each length;
+//!   `lz4/optimal.rs` finds the shortest encoding, `gzip/optimal/` the cheapest path at the prices of each block's own code.
 //! - xz and lzma from level 4, in blocks of up to 1 MiB: `search/lzma/` searches and codes. liblzma does the other levels, larger blocks,
 //!   .lrz files, deltas and all decoding.
 
@@ -22,7 +24,6 @@ mod gzip;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
 mod libraries;
-#[allow(unsafe_code)] // calls a C library
 mod lz4;
 mod lzma;
 #[allow(unsafe_code)] // the hot loops

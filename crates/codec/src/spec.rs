@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::bzip2::{Bzip2Decoder, Bzip2Encoder};
 use crate::gzip::{Inflater, Trial};
 use crate::huff0::{Huff0Decoder, Huff0Encoder};
-use crate::lz4::{Lz4Decoder, Lz4Encoder};
+use crate::lz4::Lz4Decoder;
 use crate::lzma::LzmaEncoder;
 use crate::lzo::{LzoDecoder, LzoEncoder};
 use crate::none::Stored;
@@ -155,7 +155,7 @@ impl Spec {
             Spec::Xz(params) => Bounded::boxed(XzEncoder::new(params, limit, params.dict_size(limit)?), limit),
             Spec::Lzma(params) => Bounded::boxed(LzmaEncoder::new(params, limit, params.dict_size(limit)?), limit),
             Spec::Zstd(params) => Bounded::boxed(zstd::encoder(params, limit, false)?, limit),
-            Spec::Lz4(params) => Bounded::boxed(Lz4Encoder::new(params), limit),
+            Spec::Lz4(params) => Bounded::boxed(lz4::encoder(params), limit),
             Spec::Lzo(params) => Bounded::boxed(LzoEncoder::new(params), limit),
             Spec::Bzip2(params) => Bounded::boxed(Bzip2Encoder::new(params), limit),
             Spec::Huff0 => Bounded::boxed(Huff0Encoder::new(), limit),
@@ -216,7 +216,7 @@ impl Spec {
             Spec::Xz(params) => xz::encoder_memory(params, block_size),
             Spec::Lzma(params) => lzma::encoder_memory(params, block_size),
             Spec::Zstd(params) => zstd::encoder_memory(params, block_size),
-            Spec::Lz4(params) => lz4::state_size(params.hc),
+            Spec::Lz4(params) => lz4::encoder_memory(params, block_size),
             Spec::Lzo(params) => LzoEncoder::memory(params),
             Spec::Huff0 => Huff0Encoder::MEMORY,
             Spec::Bzip2(params) => bzip2::encoder_memory(params.level_for(block_size)),

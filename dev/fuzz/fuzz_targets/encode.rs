@@ -8,7 +8,9 @@ use packline_codec::{Outcome, Spec};
 /// Block size of the encoders.
 const BLOCK_SIZE: usize = 256 << 10;
 
-const SPECS: [&str; 16] = [
+const SPECS: [&str; 18] = [
+    "gzip:level=12",
+    "lz4:hc",
     "zstd:level=13",
     "zstd:level=14",
     "zstd",

@@ -53,6 +53,12 @@ pub(crate) fn gzip_bound(size: usize) -> usize {
     unsafe { sys::libdeflate_gzip_compress_bound(std::ptr::null_mut(), size) }
 }
 
+/// The checksum of a zlib stream (RFC 1950).
+pub(super) fn adler32(src: &[u8]) -> u32 {
+    // SAFETY: the pointer is valid for the length given.
+    unsafe { sys::libdeflate_adler32(1, src.as_ptr().cast(), src.len()) }
+}
+
 impl Compressor for Deflater {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         // SAFETY: the context lives; both pointers are valid for the lengths given and do not overlap.

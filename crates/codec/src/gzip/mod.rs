@@ -2,6 +2,7 @@
 
 #[allow(unsafe_code)] // calls a C library
 mod libdeflate;
+mod optimal;
 mod trial;
 #[allow(unsafe_code)] // calls a C library
 mod zlib;
@@ -19,9 +20,10 @@ pub(crate) const DECODER_MEMORY: usize = 16 * 1024;
 
 pub(crate) const HELP: &str = "\
 gzip: DEFLATE in a zlib wrapper; every reader accepts all of these
-  level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller
+  level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller; max is 12
   window=8..15       window of 2^N bytes (default 15); 8 means 9; all except 15 use zlib, up to level 9
-  engine=auto        libdeflate where possible, zlib for other windows and strategies (default)
+  engine=auto        our own encoder for level 12, libdeflate for the others, zlib for other windows and strategies
+                     (default)
   engine=libdeflate  only libdeflate: window 15, strategy default
   engine=zlib        only zlib, as other packers: levels up to 9, about four times slower
 strategies: each named one is tried on each block and the smallest result is kept (default: default)
@@ -32,6 +34,8 @@ strategies: each named one is tried on each block and the smallest result is kep
   fixed              the format's fixed codes
 also accepted: compression-level=, window-size=, strategy=
 ";
+
+const LEVELS: &str = "a whole number from 1 to 12, or max";
 
 const KNOWN: &str = "level, window, engine, default, filtered, huffman, rle, fixed";
 
@@ -66,7 +70,7 @@ impl Choice for Strategy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GzipEngine {
-    /// libdeflate where it supports the parameters, otherwise zlib.
+    /// Our own encoder at level 12, libdeflate at other levels, and zlib for parameters that these do not support.
     #[default]
     Auto,
     /// Only libdeflate: window 15 and the default strategy.
@@ -110,7 +114,8 @@ impl GzipParams {
         let mut params = GzipParams::default();
         for item in items(NAME, list) {
             match item.key {
-                "level" | "compression-level" => params.level = item.number(1..=Self::MAX_LEVEL)?,
+                "level" | "compression-level" if item.text(LEVELS)? == "max" => params.level = Self::MAX_LEVEL,
+                "level" | "compression-level" => params.level = item.number_of(1..=Self::MAX_LEVEL, LEVELS)?,
                 "window" | "window-size" => params.window = item.number(8..=15)?,
                 "engine" => params.engine = item.choice()?,
                 "strategy" => params.strategies.insert(strategy(item.text("a strategy")?, &item)?),
@@ -163,15 +168,20 @@ impl GzipParams {
         other || self.window != Self::DEFAULT_WINDOW || self.engine == GzipEngine::Zlib
     }
 
+    /// Whether our own encoder is used.
+    pub(crate) fn uses_optimal(&self) -> bool {
+        self.level == Self::MAX_LEVEL && self.engine == GzipEngine::Auto
+    }
+
     /// Whether libdeflate is used for the default strategy.
     pub(crate) fn uses_libdeflate(&self) -> bool {
         let wanted = self.strategies.is_empty() || self.strategies.contains(Strategy::Default);
-        wanted && self.window == Self::DEFAULT_WINDOW && self.engine != GzipEngine::Zlib
+        wanted && self.window == Self::DEFAULT_WINDOW && self.engine != GzipEngine::Zlib && !self.uses_optimal()
     }
 
     /// The strategies that zlib is used for.
     pub(crate) fn zlib_strategies(&self) -> Vec<Strategy> {
-        let libdeflate = self.uses_libdeflate();
+        let libdeflate = self.uses_libdeflate() || self.uses_optimal();
         let mut wanted = self.strategies;
         if wanted.is_empty() {
             wanted.insert(Strategy::Default);

@@ -156,22 +156,22 @@ const LIBRARY: usize = 128 << 10;
 
 /// The sorted suffixes of a block.
 #[derive(Default)]
-pub(super) struct Suffixes {
+pub(crate) struct Suffixes {
     /// The position of each suffix, in sorted order.
-    pub(super) sorted: Vec<i32>,
+    pub(crate) sorted: Vec<i32>,
     /// By position: the number of bytes that the suffix has in common with the previous one in sorted order. Free for other use after it
     /// was read.
-    pub(super) common: Vec<i32>,
+    pub(crate) common: Vec<i32>,
 }
 
 impl Suffixes {
     /// Memory for blocks of up to `size` bytes.
-    pub(super) fn memory(size: usize) -> usize {
+    pub(crate) fn memory(size: usize) -> usize {
         LIBRARY + 2 * size + 2 * size * size_of::<i32>()
     }
 
     /// Sorts the suffixes of a block of less than 2^31 bytes.
-    pub(super) fn sort(&mut self, src: &[u8]) -> Result<(), CodecError> {
+    pub(crate) fn sort(&mut self, src: &[u8]) -> Result<(), CodecError> {
         self.sorted.resize(src.len(), 0);
         self.common.resize(src.len(), 0);
         let size = src.len() as i32;

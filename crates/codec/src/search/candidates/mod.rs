@@ -28,6 +28,7 @@ use exact::ExactFinder;
 pub(crate) use exact::{Exact, Format};
 pub(crate) use finder::Effort;
 use finder::Finder;
+pub(crate) use intervals::Suffixes;
 pub(crate) use list::{Candidate, CandidateList, Matches};
 pub(crate) use search::{Search, Searcher};
 
@@ -42,7 +43,7 @@ const AHEAD: usize = 8;
 
 /// Loads an element ahead of its use.
 #[inline(always)]
-fn prefetch<T>(list: &[T], index: usize) {
+pub(crate) fn prefetch<T>(list: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

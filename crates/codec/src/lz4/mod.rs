@@ -1,10 +1,18 @@
 //! LZ4: raw blocks (lz4 `doc/lz4_Block_format.md`), fast or high compression.
 
-use std::os::raw::{c_char, c_int, c_void};
+#[allow(unsafe_code)] // calls a C library
+mod library;
+mod optimal;
+#[cfg(test)]
+mod tests;
+mod writer;
 
+use crate::CodecError;
 use crate::parameters::{ListWriter, items};
 use crate::traits::Compressor;
-use crate::{CodecError, Decoder};
+use library::LibraryEncoder;
+pub(crate) use library::Lz4Decoder;
+use optimal::Optimal;
 
 pub(crate) const NAME: &str = "lz4";
 /// Alias of lz4 with `hc`.
@@ -21,6 +29,9 @@ pub(crate) const HC_HELP: &str = "\
 lz4hc: raw LZ4 blocks, compressed slower and better; the same as lz4:hc
   level=1..12        effort (default 12); also compression-level=
 ";
+
+/// Lowest level of `hc` that uses our own encoder. It is smaller than the library's level 11 in less than half of its time.
+const OWN_LEVEL: u32 = 11;
 
 const KNOWN: &str = "hc, level, acceleration";
 
@@ -89,6 +100,11 @@ impl Lz4Params {
         printed.list()
     }
 
+    /// Whether our own encoder is used.
+    pub(crate) fn is_own(&self) -> bool {
+        self.hc && self.level >= OWN_LEVEL
+    }
+
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         if !(1..=Self::MAX_LEVEL).contains(&self.level) {
             return Err(conflict(format!("level={}", self.level), "1 to 12"));
@@ -110,79 +126,16 @@ fn conflict(found: String, expected: &str) -> CodecError {
     CodecError::Conflict { codec: NAME, found, expected: expected.to_owned() }
 }
 
-// Functions of the library (lz4 1.10, `lz4.h` and `lz4hc.h`) that its crate links but does not declare.
-unsafe extern "C" {
-    fn LZ4_sizeofState() -> c_int;
-    fn LZ4_sizeofStateHC() -> c_int;
-    fn LZ4_compress_fast_extState(
-        state: *mut c_void,
-        src: *const c_char,
-        dst: *mut c_char,
-        src_size: c_int,
-        dst_size: c_int,
-        acceleration: c_int,
-    ) -> c_int;
-    fn LZ4_compress_HC_extStateHC(
-        state: *mut c_void,
-        src: *const c_char,
-        dst: *mut c_char,
-        src_size: c_int,
-        dst_size: c_int,
-        level: c_int,
-    ) -> c_int;
+/// An encoder. From level [`OWN_LEVEL`] on, `hc` is our own encoder.
+pub(crate) fn encoder(params: &Lz4Params) -> Box<dyn Compressor> {
+    if params.is_own() { Box::new(Optimal::default()) } else { Box::new(LibraryEncoder::new(params)) }
 }
 
-/// Both functions clear the state first. The `_fastReset` variants do not, so that after reuse their output differs for blocks below 4 KiB;
-/// for larger blocks they clear it as well.
-pub(crate) struct Lz4Encoder {
-    state: Vec<u64>, // words, because the library requires alignment to 8 bytes
-    hc: bool,
-    effort: c_int,
+/// Memory of an encoder for blocks of up to `block_size` bytes.
+pub(crate) fn encoder_memory(params: &Lz4Params, block_size: usize) -> usize {
+    if params.is_own() { Optimal::memory(block_size) } else { library::state_size(params.hc) }
 }
 
-impl Lz4Encoder {
-    pub(crate) fn new(params: &Lz4Params) -> Self {
-        let effort = if params.hc { params.level } else { params.acceleration };
-        let words = state_size(params.hc).div_ceil(size_of::<u64>());
-        Lz4Encoder { state: vec![0; words], hc: params.hc, effort: effort as c_int }
-    }
-}
-
-pub(crate) fn state_size(hc: bool) -> usize {
-    // SAFETY: both functions return a constant.
-    let size = unsafe { if hc { LZ4_sizeofStateHC() } else { LZ4_sizeofState() } };
-    usize::try_from(size).unwrap_or(0)
-}
-
-impl Compressor for Lz4Encoder {
-    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let function = if self.hc { LZ4_compress_HC_extStateHC } else { LZ4_compress_fast_extState };
-        // SAFETY: the state has the required size and alignment; source and destination are valid for the lengths given (blocks are at most
-        // 2^30 bytes) and do not overlap.
-        let size = unsafe {
-            function(
-                self.state.as_mut_ptr().cast(),
-                src.as_ptr().cast(),
-                out.as_mut_ptr().cast(),
-                src.len() as c_int,
-                out.len() as c_int,
-                self.effort,
-            )
-        };
-        Ok(usize::try_from(size).ok().filter(|size| *size > 0))
-    }
-}
-
-pub(crate) struct Lz4Decoder;
-
-impl Decoder for Lz4Decoder {
-    fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
-        let size = c_int::try_from(src.len()).map_err(|_| bad("longer than 2^31 bytes"))?;
-        let capacity = c_int::try_from(dst.len()).unwrap_or(c_int::MAX);
-        // SAFETY: source and destination are valid for the lengths given and do not overlap; the function checks all accesses against them.
-        let made =
-            unsafe { lz4_sys::LZ4_decompress_safe(src.as_ptr().cast(), dst.as_mut_ptr().cast(), size, capacity) };
-        usize::try_from(made).map_err(|_| bad("an incomplete block, or more content than expected"))
-    }
+fn is_own(params: &Lz4Params) -> bool {
+    params.hc && params.level >= OWN_LEVEL
 }

@@ -1,0 +1,114 @@
+//! Streams of our own encoder, decoded by libdeflate and by zlib.
+
+use packline_testkit::Random;
+use proptest::prelude::*;
+
+use super::super::libdeflate::{Deflater, Inflater};
+use super::*;
+use crate::Decoder;
+use crate::search::hard_inputs::{de_bruijn, fibonacci};
+
+fn compress(encoder: &mut dyn Compressor, src: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; src.len() + src.len() / 1000 + 64];
+    let size = encoder.try_compress(src, &mut out).unwrap().unwrap();
+    out.truncate(size);
+    out
+}
+
+/// Decompresses with zlib, whose checks of codes are those of Linux.
+#[allow(unsafe_code)]
+fn zlib(packed: &[u8], size: usize) -> Vec<u8> {
+    let mut back = vec![0; size + 1];
+    let mut made = back.len() as libz_sys::uLong;
+    // SAFETY: both buffers are valid for the lengths given.
+    let code =
+        unsafe { libz_sys::uncompress(back.as_mut_ptr(), &mut made, packed.as_ptr(), packed.len() as libz_sys::uLong) };
+    assert_eq!(code, libz_sys::Z_OK);
+    back.truncate(made as usize);
+    back
+}
+
+/// Checks that both decoders return the block. Returns its size.
+fn check(src: &[u8]) -> usize {
+    let packed = compress(&mut Optimal::default(), src);
+    let mut back = vec![0; src.len()];
+    assert_eq!(Inflater::new().unwrap().decompress(&packed, &mut back), Ok(src.len()));
+    assert!(back == src && zlib(&packed, src.len()) == src, "{} bytes", src.len());
+    packed.len()
+}
+
+#[test]
+fn is_smaller_than_libdeflate() {
+    let mut random = Random::new(1);
+    for size in [8 << 10, 128 << 10, 400_000] {
+        let src = random.prose(size);
+        let theirs = compress(&mut Deflater::new(12).unwrap(), &src).len();
+        let ours = check(&src);
+        assert!(ours <= theirs, "{size}: {ours} {theirs}");
+    }
+}
+
+#[test]
+fn round_trips_sizes_at_edges() {
+    let text = Random::new(2).prose(500_000);
+    let section = 1 << 17;
+    for size in
+        (1..50).chain([255, 258, 259, 260, 4096, 32_768, 32_769, SMALL + 1, section, section + 1, SECTION, 2 * SECTION])
+    {
+        check(&text[..size]);
+        check(&vec![7; size]);
+    }
+}
+
+#[test]
+fn handles_hard_inputs() {
+    for period in [1, 2, 3, 31, 64] {
+        let size = check(&(0..131_072).map(|index| (index % period) as u8).collect::<Vec<_>>());
+        assert!(size < 400, "{period}: {size}");
+    }
+    let noise = Random::new(3).noise(200_000);
+    assert!(check(&noise) < 200_050);
+    assert!(check(&[&noise[..30_000], &noise[..30_000]].concat()) < 31_000);
+    assert!(check(&fibonacci(131_072)) < 1000);
+    assert!(check(&de_bruijn()) < 10_000);
+}
+
+/// Each position has many matches of different lengths and distances, more than are kept.
+#[test]
+fn keeps_steps_where_matches_abound() {
+    let mut random = Random::new(4);
+    let words: Vec<Vec<u8>> = (3..40).map(|size| random.noise(40)[..size].to_vec()).collect();
+    let mut src = Vec::new();
+    for (number, byte) in random.noise(60_000).into_iter().enumerate() {
+        let word = &words[usize::from(byte) % words.len()];
+        src.extend(&word[..(number % word.len()) + 1]);
+    }
+    src.truncate(131_072);
+    let theirs = compress(&mut Deflater::new(12).unwrap(), &src).len();
+    let ours = check(&src);
+    assert!(ours <= theirs + theirs / 100, "{ours} {theirs}");
+}
+
+#[test]
+fn output_does_not_depend_on_earlier_blocks() {
+    let mut used = Optimal::default();
+    let mut random = Random::new(5);
+    for src in [random.noise(70_000), fibonacci(131_072), random.prose(300_000), de_bruijn(), vec![0; 3000]] {
+        assert!(compress(&mut used, &src) == compress(&mut Optimal::default(), &src));
+    }
+}
+
+proptest! {
+    #[test]
+    fn round_trips_words(words in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 1..20), choices in prop::collection::vec(0usize..20, 1..400)) {
+        check(&choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn small_destination_is_not_an_error(size in 14usize..3000, seed: u64, share in 0usize..100) {
+        let src = Random::new(seed).prose(size);
+        let full = compress(&mut Optimal::default(), &src);
+        let mut out = vec![0; full.len() * share / 100];
+        prop_assert_eq!(Optimal::default().try_compress(&src, &mut out).unwrap(), None);
+    }
+}

@@ -135,7 +135,3 @@ pub(crate) fn encoder(params: &Lz4Params) -> Box<dyn Compressor> {
 pub(crate) fn encoder_memory(params: &Lz4Params, block_size: usize) -> usize {
     if params.is_own() { Optimal::memory(block_size) } else { library::state_size(params.hc) }
 }
-
-fn is_own(params: &Lz4Params) -> bool {
-    params.hc && params.level >= OWN_LEVEL
-}

@@ -196,7 +196,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_nearest_match_of_each_length(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..80), log in 0..6) {
+        fn finds_nearest_match_of_each_length(words in prop::collection::vec(prop::collection::vec(0u8..3, 1..60), 1..6), choices in prop::collection::vec(0usize..6, 0..80), log in 0u32..6) {
             let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect();
             let mut finder = LongestFinder::default();
             finder.build(&src, Prefixes { shortest: 3, longest: 258, unit: 1 << log }).unwrap();

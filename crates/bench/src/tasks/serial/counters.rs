@@ -137,6 +137,8 @@ mod tests {
             r#"{{"pipeline":{pipeline},"main_thread":{{"user_ns":500000000,"system_ns":250000000}},
             "all_threads":{{"user_ns":3000000000,"system_ns":0}},"transfers":{{"read_bytes":5,"written_bytes":6,"calls":7}}}}"#
         );
+        let events = r#"{"name":"thread_name","pid":1,"tid":1},{"name":"hash","pid":1,"tid":1,"args":{"processor_ns":7}},
+            {"name":"map","pid":2,"tid":1,"args":{"processor_ns":500000000}}"#;
         let trace =
             format!(r#"{{"otherData":{{"wall_ns":2000000000,"counters":{counters}}},"traceEvents":[{events}]}}"#);
         fs::write(&path, trace).unwrap();

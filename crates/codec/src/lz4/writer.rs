@@ -45,7 +45,7 @@ impl<'a> Writer<'a> {
         self.put(bytes)
     }
 
-    /// Writes the part of a length that the token has no room for.
+    /// Writes the part of a length that does not fit into the token.
     #[inline]
     fn rest(&mut self, length: usize) -> Option<()> {
         let Some(mut left) = length.checked_sub(LONG) else { return Some(()) };

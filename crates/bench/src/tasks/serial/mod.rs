@@ -27,7 +27,7 @@ use lines::StepLine;
 const NOTES: [&str; 4] = [
     "User, System, Read, Decide, Write and Rest are of the main thread. Read is its time between calls of the pipelines, which includes \
      reading the source. Write includes the system calls that write. Rest is what comes before, after and between the pipelines, \
-     and the hand-over of jobs. Writer is a thread that only writes, which packline starts with 3 workers or more. Workers are all other threads.",
+     and the time to submit jobs. Writer is a thread that only writes, which packline starts with 3 workers or more. Workers are all other threads.",
     "Bound is 1 / (seconds for each GB of the main thread, or of the writer if it needs more). Useful is the workers' seconds over these \
      seconds, plus 1. The columns with numbers of workers are 1 / max(these seconds, workers / number): each thread has a \
      processor, and none waits.",

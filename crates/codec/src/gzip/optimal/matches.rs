@@ -44,11 +44,11 @@ impl Matches {
         for at in window..src.len() {
             starts.push(list.len() as u32);
             let mut least = usize::MAX;
-            let has_room = list.len() + src.len() - at < AVERAGE * size;
+            let has_space = list.len() + src.len() - at < AVERAGE * size;
             finder.visit_all(at, |length, from| {
                 let distance = at - from;
                 let symbol = distance_symbol(distance);
-                if symbol < least && distance <= FARTHEST && (has_room || least == usize::MAX) {
+                if symbol < least && distance <= FARTHEST && (has_space || least == usize::MAX) {
                     least = symbol;
                     let more = || bounded_match_length(src, from + length, at + length, LONGEST - length);
                     let length = if length < COARSE { length } else { length + more() };

@@ -113,9 +113,9 @@ impl Optimal {
 
 impl Compressor for Optimal {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
-        let Some(room) = out.len().checked_sub(HEAD.len() + CHECKSUM) else { return Ok(None) };
+        let Some(most) = out.len().checked_sub(HEAD.len() + CHECKSUM) else { return Ok(None) };
         out[..HEAD.len()].copy_from_slice(&HEAD);
-        let mut writer = Writer::new(&mut out[HEAD.len()..][..room]);
+        let mut writer = Writer::new(&mut out[HEAD.len()..][..most]);
         let written = self.write(src, &mut writer)?;
         let Some(size) = written.and_then(|()| writer.finish()) else { return Ok(None) };
         let end = HEAD.len() + size;

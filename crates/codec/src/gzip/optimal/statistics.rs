@@ -18,7 +18,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Those of a block without steps.
+    /// The statistics of a block without steps.
     pub(super) fn new() -> Statistics {
         let mut literals = [0; LITERALS];
         literals[END] = 1;

@@ -58,9 +58,9 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Buffers of `size` bytes, of which at most a quarter of `budget` bytes, but at least two, are kept for reuse.
+    /// Buffers of `size` bytes, of which at most an eighth of `budget` bytes, but at least two, are kept for reuse.
     pub fn new(size: usize, budget: usize) -> Arc<Buffers> {
-        Arc::new(Buffers { size, spares: Spares::up_to((budget / 4 / size).max(2)) })
+        Arc::new(Buffers { size, spares: Spares::up_to((budget / 8 / size).max(2)) })
     }
 
     pub fn buffer_size(&self) -> usize {

@@ -15,7 +15,7 @@ pub(crate) enum Search {
 
 pub(crate) enum Searcher {
     ByHash(Finder),
-    Exact(ExactFinder),
+    Exact(Box<ExactFinder>),
 }
 
 impl Search {
@@ -32,7 +32,7 @@ impl Searcher {
     pub(crate) fn new(search: Search, farthest: usize) -> Searcher {
         match search {
             Search::ByHash(effort) => Searcher::ByHash(Finder::new(effort, farthest)),
-            Search::Exact(exact) => Searcher::Exact(ExactFinder::new(exact, farthest)),
+            Search::Exact(exact) => Searcher::Exact(Box::new(ExactFinder::new(exact, farthest))),
         }
     }
 

@@ -39,7 +39,10 @@ fn matches(packed: &[u8]) -> Vec<[usize; 2]> {
 
 fn length(short: usize, rest: &mut impl Iterator<Item = usize>) -> usize {
     let mut length = short;
-    while short == 15 {
+    if short < 15 {
+        return length;
+    }
+    loop {
         let more = rest.next().unwrap();
         length += more;
         if more < 255 {

@@ -278,8 +278,7 @@ mod tests {
             expected.extend_from_slice(&piece[length / 3..]);
         }
         batch.flush().unwrap();
-        let same = *out.borrow() == expected;
-        same
+        out.take() == expected
     }
 
     #[test]

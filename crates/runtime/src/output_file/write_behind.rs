@@ -37,7 +37,7 @@ pub struct WriteBehind {
     /// Position of the next append.
     appended: u64,
     /// The thread that writes, if it is not the caller's.
-    thread: Option<WriteThread>,
+    thread: Option<Box<WriteThread>>,
     /// The range in which the thread may not have written everything.
     unwritten: Range<u64>,
 }
@@ -111,14 +111,14 @@ impl WriteBehind {
 
     /// Starts a thread that writes, for which at most `queued` bytes wait. If the thread cannot be started, the caller's thread writes.
     pub fn start_thread(&mut self, queued: usize, tracer: Option<Arc<dyn Tracer>>) {
-        self.thread = WriteThread::start(self.medium.clone(), queued, tracer).ok();
+        self.thread = WriteThread::start(self.medium.clone(), queued, tracer).ok().map(Box::new);
     }
 
     /// Writes the buffer, which is then empty, even after an error, and waits for the thread that writes.
     pub fn flush(&mut self) -> io::Result<()> {
         self.pass_held()?;
         self.unwritten = 0..0;
-        self.thread.as_mut().map_or(Ok(()), WriteThread::drain)
+        self.thread.as_mut().map_or(Ok(()), |thread| thread.drain())
     }
 
     /// Bytes appended so far, including skipped zeros.

@@ -197,7 +197,7 @@ fn escapes_names_in_every_format() {
 
 #[test]
 fn shows_the_number_of_runs() {
-    let mut report = Report { codecs: Vec::new(), ..realistic(&[1, 2]) };
+    let mut report = Report { codecs: Vec::new(), serial: Vec::new(), ..realistic(&[1, 2]) };
     let runs_of =
         |report: &Report| markdown(report).lines().find(|line| line.starts_with("- Runs")).unwrap().to_owned();
     let runs = report.measured[0].runs.len();

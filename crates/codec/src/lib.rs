@@ -8,7 +8,7 @@
 //!
 //! For some codecs and levels the crate searches for matches itself:
 //!
-//! - zstd from level 13, and level 12 in blocks of up to 256 KiB: `search/candidates/` finds matches at each position, by hashes or
+//! - zstd from level 12: `search/candidates/` finds matches at each position, by hashes or
 //!   exactly; `search/zstd/` finds the cheapest path at the real prices of symbols; libzstd codes the sequences.
 //! - lz4hc from level 11 and gzip at level 12: `search/longest.rs` finds the longest match at each position, or the nearest of each length;
 //!   `lz4/optimal.rs` finds the shortest encoding, `gzip/optimal/` the cheapest path at the prices of each block's own code.

@@ -22,7 +22,7 @@ pub(crate) const HELP: &str = "\
 gzip: DEFLATE in a zlib wrapper; every reader accepts all of these
   level=1..12        effort (default 9); 10 to 12 are slow and about 2 % smaller; max is 12
   window=8..15       window of 2^N bytes (default 15); 8 means 9; all except 15 use zlib, up to level 9
-  engine=auto        our own encoder for level 12, libdeflate for the others, zlib for other windows and strategies
+  engine=auto        our own for level 12, libdeflate for the others, zlib for other windows and strategies
                      (default)
   engine=libdeflate  only libdeflate: window 15, strategy default
   engine=zlib        only zlib, as other packers: levels up to 9, about four times slower

@@ -207,7 +207,7 @@ proptest! {
     ) {
         // Names that come in order are added without a look-up.
         let sorted = sorted.min(history.len());
-        history[..sorted].sort_by(|(one, _), (other, _)| split(one).cmp(&split(other)));
+        history[..sorted].sort_by_key(|(path, _)| split(path));
         let mut names = Namespace::new(META);
         let mut model = Model::new();
         for (place, (path, thing)) in history.into_iter().enumerate() {

@@ -3,10 +3,7 @@
 use crate::search::candidates::{self, Exact, Format, Search};
 
 /// The first level with our own search. Below it libzstd is faster.
-const FIRST: i32 = 13;
-/// The same for blocks of up to 2^[`SMALL_LOG`] bytes, where libzstd's level 12 searches a binary tree.
-const FIRST_FOR_SMALL: i32 = 12;
-const SMALL_LOG: u32 = 18;
+const FIRST: i32 = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Effort {
@@ -23,8 +20,7 @@ pub(crate) struct Effort {
 impl Effort {
     /// The effort of a level for blocks of up to 2^`size_log` bytes. `None` where libzstd's own search is used.
     pub(crate) fn new(level: i32, size_log: u32) -> Option<Effort> {
-        let first = if size_log <= SMALL_LOG { FIRST_FOR_SMALL } else { FIRST };
-        if level < first || size_log > candidates::LARGEST_LOG {
+        if level < FIRST || size_log > candidates::LARGEST_LOG {
             return None;
         }
         let by_hash = |[four, six, twelve]: [u32; 3], covering, nice| {

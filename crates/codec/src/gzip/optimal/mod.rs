@@ -36,7 +36,7 @@ const HEAD: [u8; 2] = [0x78, 0xda];
 /// Bytes of the checksum at the end.
 const CHECKSUM: usize = 4;
 /// Memory for statistics, parts and codes.
-const SMALL_PARTS: usize = 512 << 10;
+const SMALL_PARTS: usize = 256 << 10;
 
 #[derive(Default)]
 pub(super) struct Optimal {

@@ -1,6 +1,6 @@
 //! The in-order decisions: which parts of each file are stored, shared, packed into a fragment block or left out as holes.
 
-use packline_codec::Spec;
+use packline_codec::{Anchor, Spec};
 use packline_engine::Outbox;
 use packline_runtime::TaskError;
 
@@ -9,7 +9,6 @@ use crate::write::batch::Batch;
 use crate::write::blocks::Blocks;
 use crate::write::digest::Digest;
 use crate::write::fragments::{Fragments, NewTail};
-use crate::write::recent_tails::Sample;
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, PieceKind};
 use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
@@ -94,10 +93,10 @@ impl Decisions {
 
     /// Decides on the pieces of one slab.
     pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        let Hashed { slab, hashes, samples } = hashed;
+        let Hashed { slab, hashes, anchors } = hashed;
         let mut batch = Batch::new(next, slab.buffer, slab.products);
-        for ((item, hash), sample) in slab.items.iter().zip(hashes).zip(samples) {
-            self.piece(item, (hash, sample), &mut batch)?;
+        for ((item, hash), anchors) in slab.items.iter().zip(hashes).zip(anchors) {
+            self.piece(item, (hash, anchors), &mut batch)?;
         }
         batch.flush();
         Ok(())
@@ -122,7 +121,12 @@ impl Decisions {
         Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
     }
 
-    fn piece(&mut self, item: &Item, (hash, sample): (PieceHash, Sample), batch: &mut Batch<'_>) -> Result<(), Error> {
+    fn piece(
+        &mut self,
+        item: &Item,
+        (hash, anchors): (PieceHash, Box<[Anchor]>),
+        batch: &mut Batch<'_>,
+    ) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
             (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
@@ -131,7 +135,7 @@ impl Decisions {
                 self.holes(item.file, 1)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
-            (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, sample), batch)?,
+            (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
         }
         if item.last {
             self.finish(item.file);
@@ -200,11 +204,11 @@ impl Decisions {
     fn tail(
         &mut self,
         item: &Item,
-        (digest, sample): (Option<Digest>, Sample),
+        (digest, anchors): (Option<Digest>, Box<[Anchor]>),
         batch: &mut Batch<'_>,
     ) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(PieceKind::Tail, item.range.len()));
-        let tail = NewTail { content: batch.content(item.range.clone()), digest, sample };
+        let tail = NewTail { content: batch.content(item.range.clone()), digest, anchors };
         let shared = if item.rules.deduplicate { self.fragments.find(&tail)? } else { None };
         let place = match shared {
             Some(place) => {

@@ -6,13 +6,14 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
+use packline_codec::Anchor;
 use packline_engine::Permit;
 use packline_runtime::Buffers;
 
 use crate::Error;
 use crate::format::layout::{FragmentBlock, TailPlace};
 use crate::write::digest::Digest;
-use crate::write::recent_tails::{RecentTails, Sample};
+use crate::write::recent_tails::RecentTails;
 use crate::write::slab::Rules;
 use crate::write::work::FragmentBuffer;
 
@@ -29,7 +30,7 @@ pub(crate) struct NewTail<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) digest: Option<Digest>,
     /// Empty if the tail end may not be shared.
-    pub(crate) sample: Sample,
+    pub(crate) anchors: Box<[Anchor]>,
 }
 
 /// All fragment blocks so far, and the open block of each set.
@@ -74,7 +75,7 @@ impl Fragments {
         if let Some(&known) = known {
             return Ok(Some(self.tails[known as usize].place));
         }
-        let part = self.recent.find(tail.content, &tail.sample);
+        let part = self.recent.find(tail.content, &tail.anchors);
         part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
@@ -92,7 +93,7 @@ impl Fragments {
         let place = self.append(tail.content, tail.digest, permit, set)?;
         if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
-            self.recent.keep(tail.sample, place);
+            self.recent.keep(tail.content, tail.anchors, place);
         }
         Ok((place, closed))
     }

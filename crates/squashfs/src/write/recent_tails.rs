@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
-use packline_codec::{Anchor, anchors};
+use packline_codec::Anchor;
 
 use crate::format::layout::TailPlace;
 
@@ -20,27 +20,12 @@ const MOST: usize = 1 << 20;
 /// Kept bytes for each bucket of anchors: few, because about one position in 256 is an anchor.
 const PER_BUCKET: usize = 256;
 
-/// The anchors of a tail end, and a copy of it for [`RecentTails`]. Without anchors there is no copy.
-#[derive(Debug, Default)]
-pub(crate) struct Sample {
-    anchors: Box<[Anchor]>,
-    content: Box<[u8]>,
-}
-
-impl Sample {
-    /// Called on workers.
-    pub(crate) fn of(content: &[u8]) -> Sample {
-        let anchors = anchors(content).into_boxed_slice();
-        let content = if anchors.is_empty() { Box::default() } else { content.into() };
-        Sample { anchors, content }
-    }
-}
-
 /// A tail end that is kept.
 #[derive(Debug)]
 struct Tail {
     place: TailPlace,
-    sample: Sample,
+    content: Box<[u8]>,
+    anchors: Box<[Anchor]>,
 }
 
 /// An anchor of a tail end; tail ends are numbered in the order in which they were kept.
@@ -73,7 +58,7 @@ pub(crate) struct RecentTails {
 
 impl Tail {
     fn memory(&self) -> usize {
-        size_of::<Tail>() + self.sample.content.len() + size_of_val(&*self.sample.anchors)
+        size_of::<Tail>() + self.content.len() + size_of_val(&*self.anchors)
     }
 }
 
@@ -94,22 +79,21 @@ impl RecentTails {
     }
 
     /// Returns the position of a part of a kept tail end with this content.
-    pub(crate) fn find(&self, content: &[u8], sample: &Sample) -> Option<TailPlace> {
-        let anchors = &sample.anchors;
+    pub(crate) fn find(&self, content: &[u8], anchors: &[Anchor]) -> Option<TailPlace> {
         let step = anchors.len().div_ceil(LOOKED_UP).max(1);
         anchors.iter().step_by(step).find_map(|anchor| self.find_at(content, anchor))
     }
 
     /// Keeps a tail end. A tail end without anchors would never be found.
-    pub(crate) fn keep(&mut self, sample: Sample, place: TailPlace) {
-        if sample.anchors.is_empty() {
+    pub(crate) fn keep(&mut self, content: &[u8], anchors: Box<[Anchor]>, place: TailPlace) {
+        if anchors.is_empty() {
             return;
         }
         let number = self.first + self.tails.len() as u32;
-        for &anchor in &sample.anchors {
+        for &anchor in &anchors {
             self.push_anchor(anchor, number);
         }
-        let tail = Tail { place, sample };
+        let tail = Tail { place, content: content.into(), anchors };
         self.bytes += tail.memory();
         self.tails.push_back(tail);
         while self.bytes > self.most {
@@ -155,15 +139,15 @@ impl RecentTails {
         let spot = self.last_spot(anchor.hash)?;
         let tail = self.tails.get((spot.tail - self.first) as usize)?;
         let start = spot.anchor.at.checked_sub(anchor.at)?;
-        let is_there = tail.sample.content.get(start as usize..)?.starts_with(content);
+        let is_there = tail.content.get(start as usize..)?.starts_with(content);
         is_there.then(|| TailPlace { fragment: tail.place.fragment, offset: tail.place.offset + start })
     }
 
     fn forget_first(&mut self) {
         let Some(tail) = self.tails.pop_front() else { return };
         self.bytes -= tail.memory();
-        self.spots.drain(..tail.sample.anchors.len());
-        self.first_spot += tail.sample.anchors.len() as u64;
+        self.spots.drain(..tail.anchors.len());
+        self.first_spot += tail.anchors.len() as u64;
         self.first += 1;
     }
 }
@@ -172,14 +156,16 @@ impl RecentTails {
 mod tests {
     use packline_testkit::Random;
 
+    use packline_codec::anchors;
+
     use super::*;
 
     fn keep(tails: &mut RecentTails, content: &[u8], fragment: u32) {
-        tails.keep(Sample::of(content), TailPlace { fragment, offset: 7 });
+        tails.keep(content, anchors(content).into(), TailPlace { fragment, offset: 7 });
     }
 
     fn find(tails: &RecentTails, content: &[u8]) -> Option<(u32, u32)> {
-        tails.find(content, &Sample::of(content)).map(|place| (place.fragment, place.offset))
+        tails.find(content, &anchors(content)).map(|place| (place.fragment, place.offset))
     }
 
     #[test]
@@ -212,7 +198,7 @@ mod tests {
         let kept = contents.iter().filter(|content| find(&tails, &content[100..]).is_some()).count();
         assert_eq!(kept, tails.tails.len());
         assert!(find(&tails, &contents[99][100..]).is_some() && (6..8).contains(&kept), "{kept}");
-        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.sample.anchors.len()).sum::<usize>());
+        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors.len()).sum::<usize>());
         // A tail end larger than the memory replaces all others, and is dropped, too.
         keep(&mut tails, &random.noise(40_000), 100);
         assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));

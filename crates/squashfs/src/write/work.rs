@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_cache::{BlockEncoder, Lookup};
-use packline_codec::{Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec};
+use packline_codec::{Anchor, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec, anchors};
 use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers};
 
@@ -12,7 +12,6 @@ use crate::format::layout::STORED_BLOCK;
 use crate::format::record::Record;
 use crate::format::wire::encode_metadata;
 use crate::write::digest::{Digest, hash, is_zero};
-use crate::write::recent_tails::Sample;
 use crate::write::slab::{Item, PieceKind, Slab};
 use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
@@ -59,8 +58,8 @@ pub(crate) struct Hashed {
     pub(crate) slab: Slab,
     /// One hash for each item of the slab.
     pub(crate) hashes: Vec<PieceHash>,
-    /// A sample of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers it.
-    pub(crate) samples: Vec<Sample>,
+    /// Anchors of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers them.
+    pub(crate) anchors: Vec<Box<[Anchor]>>,
 }
 
 /// One block to compress: its number, and its bytes in the buffer.
@@ -189,8 +188,8 @@ impl Task for HashTask {
     fn run(&self, (): &mut (), mut slab: Slab) -> Result<Hashed, Error> {
         slab.read()?;
         let hashes = hash_pieces(&slab, self.all);
-        let samples = slab.items.iter().map(|item| sample_of(&slab, item)).collect();
-        Ok(Hashed { slab, hashes, samples })
+        let anchors = slab.items.iter().map(|item| anchors_of(&slab, item)).collect();
+        Ok(Hashed { slab, hashes, anchors })
     }
 
     fn bytes_in(&self, slab: &Slab) -> u64 {
@@ -381,10 +380,10 @@ fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
     slab.items.iter().map(hash).collect()
 }
 
-fn sample_of(slab: &Slab, item: &Item) -> Sample {
+fn anchors_of(slab: &Slab, item: &Item) -> Box<[Anchor]> {
     if item.piece == PieceKind::Tail && item.rules.deduplicate {
-        Sample::of(&slab.buffer.bytes()[item.range.clone()])
+        anchors(&slab.buffer.bytes()[item.range.clone()]).into()
     } else {
-        Sample::default()
+        Box::default()
     }
 }

@@ -39,7 +39,7 @@ impl Local {
         })
     }
 
-    /// Reads the file of an entry of up to `most` bytes. `bytes` is empty if there is no such file.
+    /// Reads the file of an entry of up to `most` bytes. `bytes` stay empty if the file does not exist.
     pub fn read(&self, key: &Key, most: usize, bytes: &mut Vec<u8>) {
         bytes.clear();
         if !self.ended.load(Ordering::Relaxed)

@@ -101,7 +101,7 @@ impl Store {
         self.root.join(directory).join(name)
     }
 
-    /// Reads the file of an entry into `bytes`, which is empty if there is no such file. Reads at most one byte more than
+    /// Reads the file of an entry into `bytes`, which stay empty if the file does not exist. Reads at most one byte more than
     /// `most`, which shows that the file is too long.
     pub(crate) fn read(&self, key: &Key, most: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         bytes.clear();

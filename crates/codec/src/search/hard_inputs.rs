@@ -12,6 +12,11 @@ pub(crate) fn fibonacci(size: usize) -> Vec<u8> {
     word
 }
 
+/// 128 KiB of bytes that repeat after `period` bytes.
+pub(crate) fn periodic(period: usize) -> Vec<u8> {
+    (0..131_072).map(|index| (index % period) as u8).collect()
+}
+
 /// Bits in which every word of 16 bits occurs once, as bytes 0 and 1.
 pub(crate) fn de_bruijn() -> Vec<u8> {
     let mut state = 1u32;

@@ -105,8 +105,13 @@ fn plan(settings: &SerialSettings, sources: Vec<Source>) -> Plan {
                     continue;
                 }
                 for &block_size in sizes {
-                    let (source, codec, steps) = (source.clone(), codec.clone(), reads.clone());
-                    plan.groups.push(Group { source, codec, container, block_size, steps });
+                    plan.groups.push(Group {
+                        source: source.clone(),
+                        codec: codec.clone(),
+                        container,
+                        block_size,
+                        steps: reads.clone(),
+                    });
                 }
             }
         }

@@ -4,7 +4,7 @@ use packline_testkit::Random;
 use proptest::prelude::*;
 
 use super::LARGEST;
-use crate::search::hard_inputs::{de_bruijn, fibonacci};
+use crate::search::hard_inputs::{de_bruijn, fibonacci, periodic};
 use crate::{Bcj, Choice, Decoder, Encoder, LzmaModel, LzmaParams, Outcome, Set, Spec, XzParams};
 
 /// Levels of each kind of search.
@@ -65,7 +65,7 @@ fn handles_hard_inputs() {
     for spec in specs() {
         let mut pair = Pair::new(&spec, 1 << 17);
         for period in [2, 3, 31, 64] {
-            let made = pair.check(&(0..131_072).map(|index| (index % period) as u8).collect::<Vec<_>>());
+            let made = pair.check(&periodic(period));
             assert!(made.unwrap().len() < 260, "{spec} {period}");
         }
         assert_eq!(pair.check(&Random::new(1).noise(1 << 17)), None);

@@ -110,7 +110,7 @@ impl Walk<'_> {
         here.is_none_or(|here| before.is_some_and(|before| here.length() < before.length()))
     }
 
-    /// Offers nothing from the current position. Returns 0, as there is no match.
+    /// Offers no match from the current position, and returns a length of 0.
     #[inline(always)]
     fn skip(&mut self) -> usize {
         self.by_literal = INFINITE;

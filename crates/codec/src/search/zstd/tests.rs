@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::codes::{LENGTHS_BITS, LITERALS_BITS, length_code, literals_code};
 use super::*;
 use crate::Decoder;
-use crate::search::hard_inputs::{de_bruijn, fibonacci};
+use crate::search::hard_inputs::{de_bruijn, fibonacci, periodic};
 use crate::search::log::{BIT, log2};
 use crate::traits::Compressor;
 use crate::zstd::ZstdDecoder;
@@ -59,7 +59,7 @@ fn round_trips_sizes_at_edges() {
 #[test]
 fn handles_hard_inputs() {
     for period in [1, 2, 3, 31, 64] {
-        let size = check(&(0..131_072).map(|index| (index % period) as u8).collect::<Vec<_>>());
+        let size = check(&periodic(period));
         assert!(size < 100, "{period}: {size}");
     }
     assert!(check(&random(200_000)) < 200_100);

@@ -99,8 +99,14 @@ impl OpenFile {
         let shared = self.shared.get_or_insert_with(|| {
             let file = Arc::clone(&self.file);
             let ended = AtomicU64::new(u64::MAX);
-            let (check, sparse) = (self.check, self.sparse);
-            Arc::new(SharedFile { file, path: path(), check, sparse, ended, _count: Arc::clone(count) })
+            Arc::new(SharedFile {
+                file,
+                path: path(),
+                check: self.check,
+                sparse: self.sparse,
+                ended,
+                _count: Arc::clone(count),
+            })
         });
         let content: Arc<dyn SharedContent> = Arc::<SharedFile>::clone(shared);
         let part = UnreadPart { content, offset: self.at, bytes };

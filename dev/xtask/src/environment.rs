@@ -32,3 +32,8 @@ pub fn own_path() -> Result<String, String> {
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+/// The directories in which the system looks for programs.
+pub fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}

@@ -5,6 +5,7 @@ mod counts;
 mod curve;
 mod instructions;
 mod mount;
+mod page;
 mod rebuild;
 mod recorded;
 mod stream;
@@ -34,6 +35,8 @@ pub enum Benchmark {
     Stream(stream::Options),
     /// Compare how many bytes updates from one image to another transfer, by casync, desync, RAUC, zsync, xdelta3 and packline delta
     UpdateTraffic(update_traffic::Options),
+    /// Measure everything that docs/benchmarks.md and docs/benchmarks.html report, and write them
+    Page(page::Options),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),
     /// Compare two results, or the last two results of each name, and report what became slower
@@ -52,6 +55,7 @@ impl Benchmark {
             Benchmark::Rebuild(options) => rebuild::run(options),
             Benchmark::Stream(options) => stream::run(options),
             Benchmark::UpdateTraffic(options) => update_traffic::run(options),
+            Benchmark::Page(options) => page::run(options),
             Benchmark::Instructions(options) => instructions::run(options),
             Benchmark::Compare(options) => compare::run(options),
         }

@@ -45,7 +45,8 @@ pub fn run(options: &Options) -> Result<(), String> {
     report_drift(corpus, &manifest.drift(&corpus.pinned()?), options.strict)
 }
 
-fn directory() -> PathBuf {
+/// The default directory of all corpora.
+pub fn directory() -> PathBuf {
     environment::target_directory().join("corpus")
 }
 

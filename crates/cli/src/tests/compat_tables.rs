@@ -60,10 +60,13 @@ fn refused_options_say_so() {
 }
 
 const INDEX: &str = "# Drop-ins\n\n\
-    One page for each program that packline replaces: its options, and where it differs on purpose. `packline links DIR` makes the\n\
-    links by which it is called. Of the options of the named release, \"as there\" do the same, \"no effect\" are accepted and change\n\
-    nothing, for the reason in the table, and \"refused\" end with an error that says what to do instead; \"added\" are those that the\n\
-    release does not have. These pages are made from the options themselves, and a test compares them.\n\n\
+    packline also runs under the names of other programs, with their options. `packline links DIR` creates links with these names.\n\
+    Each page lists the options of one program, and where packline differs on purpose. The columns count options:\n\n\
+    - **as there**: the option does the same as in the named release of the original program.\n\
+    - **no effect**: packline accepts the option and ignores it. The page gives the reason.\n\
+    - **refused**: packline reports an error that names an alternative.\n\
+    - **added**: only packline has the option.\n\n\
+    The pages are generated from the options of the program, and a test compares them.\n\n\
     | program | release | as there | no effect | refused | added |\n|---|---|---:|---:|---:|---:|\n";
 
 fn drop_ins() -> impl Iterator<Item = &'static Entry> {

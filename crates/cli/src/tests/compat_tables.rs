@@ -102,9 +102,9 @@ impl Peer {
 /// Returns a page, and the number of options of each kind.
 fn page(entry: &Entry, peer: &Peer) -> (String, Vec<String>) {
     let parser = parser_of(entry);
-    let mut page = format!("# {}\n\nIn place of that of {}.", full_name(entry), peer.release);
+    let mut page = format!("# {0}\n\n`{0}` of packline replaces `{0}` of {1}.", full_name(entry), peer.release);
     if !entry.differences.is_empty() {
-        page.push_str(" It differs, on purpose, in this:\n");
+        page.push_str(" It differs on purpose in these points:\n");
     }
     entry.differences.iter().for_each(|line| page.push_str(&format!("\n- {line}")));
     page.push_str("\n\n| option | here | |\n|---|---|---|\n");

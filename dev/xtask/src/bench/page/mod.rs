@@ -156,7 +156,7 @@ impl Page<'_> {
         const PREPARE: &str =
             "mkdir -p bin && ln -sf \"$1\" bin/packline && ln -sf \"$2\" root.tar && ln -sf \"$3\" versions.tar
             rm -rf versions cache && mkdir versions && tar -xf versions.tar -C versions
-            cd versions && set -- $(find . -mindepth 1 -maxdepth 2 -type d -name '*[0-9].[0-9]*' | sort -V | tail -n 2)
+            cd versions && set -- $(find . -mindepth 1 -maxdepth 1 -type d -name '*[0-9].[0-9]*' | sort -V | tail -n 2)
             tar -cf ../old.tar -C \"$1\" . && tar -cf ../new.tar -C \"$2\" .";
         let mut command = Command::new("sh");
         command.args(["-e", "-c", PREPARE, "prepare"]).args([&self.binary, &self.input, &self.second]);

@@ -33,40 +33,40 @@ pub const TASKS: [Task; 12] = [
         title: ".lrz, no back end",
         setup: &[],
         commands: &[
-            measured("packline", "packline lrzip -Q -f -n -o a.lrz root.tar", "a.lrz"),
-            measured("lrzip", "lrzip -Q -f -n -o b.lrz root.tar", "b.lrz"),
+            measured("packline", "packline lrzip -Q -N 0 -p 2 -f -n -o a.lrz root.tar", "a.lrz"),
+            measured("lrzip", "lrzip -Q -N 0 -p 2 -f -n -o b.lrz root.tar", "b.lrz"),
         ],
     },
     Task {
         title: ".lrz, LZO",
         setup: &[],
         commands: &[
-            measured("packline", "packline lrzip -Q -f -l -o a.lrz root.tar", "a.lrz"),
-            measured("lrzip", "lrzip -Q -f -l -o b.lrz root.tar", "b.lrz"),
+            measured("packline", "packline lrzip -Q -N 0 -p 2 -f -l -o a.lrz root.tar", "a.lrz"),
+            measured("lrzip", "lrzip -Q -N 0 -p 2 -f -l -o b.lrz root.tar", "b.lrz"),
         ],
     },
     Task {
         title: ".lrz, LZO: decompress",
-        setup: &["packline lrzip -Q -f -l -o a.lrz root.tar"],
+        setup: &["packline lrzip -Q -N 0 -p 2 -f -l -o a.lrz root.tar"],
         commands: &[
-            measured("packline", "packline lrzip -Q -f -d -o back.tar a.lrz", "back.tar"),
-            measured("lrzip", "lrzip -Q -f -d -o back.tar a.lrz", "back.tar"),
+            measured("packline", "packline lrzip -Q -N 0 -p 2 -f -d -o back.tar a.lrz", "back.tar"),
+            measured("lrzip", "lrzip -Q -N 0 -p 2 -f -d -o back.tar a.lrz", "back.tar"),
         ],
     },
     Task {
         title: ".lrz, gzip",
         setup: &[],
         commands: &[
-            measured("packline", "packline lrzip -Q -f -g -o a.lrz root.tar", "a.lrz"),
-            measured("lrzip", "lrzip -Q -f -g -o b.lrz root.tar", "b.lrz"),
+            measured("packline", "packline lrzip -Q -N 0 -p 2 -f -g -o a.lrz root.tar", "a.lrz"),
+            measured("lrzip", "lrzip -Q -N 0 -p 2 -f -g -o b.lrz root.tar", "b.lrz"),
         ],
     },
     Task {
         title: ".lrz, LZMA (the second input)",
         setup: &[],
         commands: &[
-            measured("packline", "packline lrzip -Q -f -o a.lrz versions.tar", "a.lrz"),
-            measured("lrzip", "lrzip -Q -f -o b.lrz versions.tar", "b.lrz"),
+            measured("packline", "packline lrzip -Q -N 0 -p 2 -f -o a.lrz versions.tar", "a.lrz"),
+            measured("lrzip", "lrzip -Q -N 0 -p 2 -f -o b.lrz versions.tar", "b.lrz"),
         ],
     },
     Task {

@@ -123,3 +123,8 @@ pub mod requests {
     pub use packline_archives::oci::{OciImage, OciPlace, Platform};
     pub use packline_image::UnpackRequest;
 }
+
+/// The programs of the guide, which are compiled as documentation tests.
+#[cfg(all(doctest, feature = "pln"))]
+#[doc = include_str!("../../../docs/guide/src/library.md")]
+struct GuidePrograms;

@@ -1,13 +1,14 @@
 //! Everything that CI checks, the quickest checks first.
 
 use crate::checks::{concurrency, fuzz};
-use crate::{clients, clock, golden, shell, tidy};
+use crate::{clients, clock, golden, guide, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     timed("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     timed("tidy", tidy::run)?;
+    timed("guide", guide::run)?;
     timed("clippy", || shell::run(shell::cargo().args(lints)))?;
     timed("features", || features(&FEATURES))?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.

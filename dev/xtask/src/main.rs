@@ -10,6 +10,7 @@ mod corpus;
 mod environment;
 mod generate;
 mod golden;
+mod guide;
 mod options;
 mod package;
 mod remote_cache;
@@ -37,6 +38,8 @@ enum Command {
     Features,
     /// Check the rules on files, crates and documents
     Tidy,
+    /// Check the links between documents, and build the book of the guide and all other documents
+    Guide,
     /// Compare output bytes with the hashes in dev/xtask/golden.txt
     Golden(golden::Options),
     /// Build and run the fuzz targets
@@ -103,6 +106,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Ci { fuzz_seconds } => ci::run(fuzz_seconds),
         Command::Features => ci::each_feature(),
         Command::Tidy => tidy::run(),
+        Command::Guide => guide::run(),
         Command::Golden(options) => golden::run(&options),
         Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),

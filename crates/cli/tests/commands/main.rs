@@ -13,6 +13,7 @@ mod escapes;
 mod fake_root;
 mod few_threads;
 mod foreign_files;
+mod guide;
 mod hard_links;
 mod help_examples;
 mod hostile;

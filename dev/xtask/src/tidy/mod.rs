@@ -1,11 +1,15 @@
-//! Rules that the compiler does not check: on files, words, dependencies between crates, and paths in documents.
+//! Rules that the compiler does not check: on files, words, dependencies between crates, paths in documents, and links between documents.
 
 mod arrows;
 mod files;
 mod imports;
+mod links;
 mod words;
 
+use std::path::Path;
+
 use crate::shell;
+use links::Document;
 
 /// Extensions of the text files that are checked.
 const TEXT: [&str; 5] = ["rs", "md", "toml", "yml", "sh"];
@@ -30,6 +34,27 @@ pub fn run() -> Result<(), String> {
         }
         violations.extend(found.into_iter().map(|violation| format!("{name}: {violation}")));
     }
+    violations.extend(links::check(root, &documents(root)?));
+    result(&violations)
+}
+
+/// Checks the links of documents only.
+pub fn links() -> Result<(), String> {
+    let root = shell::root();
+    result(&links::check(root, &documents(root)?))
+}
+
+fn documents(root: &Path) -> Result<Vec<Document>, String> {
+    let paths = shell::files(root)?.into_iter().filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let read = |path: std::path::PathBuf| {
+        let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).map_err(|cause| format!("{name}: {cause}"))?;
+        Ok(Document { name, text })
+    };
+    paths.map(read).collect()
+}
+
+fn result(violations: &[String]) -> Result<(), String> {
     match violations.len() {
         0 => Ok(()),
         count => Err(format!("{count} violations\n  {}", violations.join("\n  "))),

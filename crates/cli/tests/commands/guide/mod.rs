@@ -36,6 +36,7 @@ macro_rules! pages {
 }
 
 pages! {
+    readme "../README.md",
     introduction "guide/src/README.md",
     getting_started "guide/src/getting-started.md",
     coming_from "guide/src/coming-from/README.md",

@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use super::fault::{Fault, Tried};
@@ -11,6 +10,10 @@ use crate::{Bytes, Error, Xattr};
 
 /// Longest list of names, and longest value, in Linux (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LONGEST: usize = 65_536;
+
+/// The size of the buffer of a first call. The kernel allocates a buffer as large as the caller's, so a list that is nearly
+/// always short or empty is not asked for with a buffer for the longest one.
+const SHORT: usize = 256;
 
 /// Buffers for reading attributes. Each thread has its own.
 #[derive(Default)]
@@ -82,16 +85,13 @@ impl XattrReader {
 
     /// `None` if the attribute was removed after it was listed.
     fn value(&mut self, subject: &Subject<'_>, name: &[u8]) -> Result<Option<Bytes>, Fault> {
-        self.value.clear();
-        self.value.reserve(LONGEST);
-        let buffer = spare_capacity(&mut self.value);
-        let found = match subject {
+        let found = fill(&mut self.value, |buffer| match subject {
             Subject::Open(fd) => rustix::fs::fgetxattr(fd, name, buffer),
             Subject::Path { path, followed: true } => rustix::fs::getxattr(*path, name, buffer),
             Subject::Path { path, followed: false } => rustix::fs::lgetxattr(*path, name, buffer),
-        };
+        });
         match found {
-            Ok(_) => Ok(Some(self.value.clone())),
+            Ok(()) => Ok(Some(self.value.clone())),
             Err(Errno::NODATA) => Ok(None),
             Err(errno) => Err(Fault::Os("cannot read an extended attribute", errno)),
         }
@@ -99,18 +99,29 @@ impl XattrReader {
 }
 
 fn list(subject: &Subject<'_>, names: &mut Vec<u8>) -> Result<(), Fault> {
-    names.clear();
-    names.reserve(LONGEST);
-    let buffer = spare_capacity(names);
-    let found = match subject {
+    let found = fill(names, |buffer| match subject {
         Subject::Open(fd) => rustix::fs::flistxattr(fd, buffer),
         Subject::Path { path, followed: true } => rustix::fs::listxattr(*path, buffer),
         Subject::Path { path, followed: false } => rustix::fs::llistxattr(*path, buffer),
-    };
+    });
     match found {
         Err(Errno::NOTSUP) => Ok(()),
-        found => found.map(drop).tried("cannot list extended attributes"),
+        found => found.tried("cannot list extended attributes"),
     }
+}
+
+/// Fills the vector by a call with a short buffer and, only if the result is longer, by a call with the longest buffer.
+fn fill(into: &mut Vec<u8>, mut call: impl FnMut(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<()> {
+    into.resize(SHORT, 0);
+    let found = match call(into) {
+        Err(Errno::RANGE) => {
+            into.resize(LONGEST, 0);
+            call(into)
+        }
+        found => found,
+    };
+    into.truncate(found.unwrap_or(0));
+    found.map(drop)
 }
 
 fn bytes(path: &Path) -> &[u8] {

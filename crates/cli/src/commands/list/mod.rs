@@ -179,7 +179,7 @@ fn line(image: &OpenedImage, visit: &Visit, form: &Form) -> Result<Vec<u8>, Fail
     let path: &[u8] = if visit.path.is_empty() { b"." } else { &visit.path };
     Ok(match form {
         Form::Raw => [path, b"\0"].concat(),
-        Form::Short => format!("{}\n", escaped(path)).into_bytes(),
+        Form::Short => [escaped(path).as_bytes(), b"\n"].concat(),
         Form::Long(columns) => long(&visit.path, &visit.inode, columns).into_bytes(),
         Form::Json => {
             let xattrs = image.volume.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;

@@ -17,35 +17,34 @@ pub struct Anchor {
     pub at: u32,
 }
 
-/// Returns the anchors of a content of less than 4 GiB.
-pub fn anchors(content: &[u8]) -> Vec<Anchor> {
+/// Appends the anchors of a content of less than 4 GiB.
+pub fn add_anchors(content: &[u8], found: &mut Vec<Anchor>) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        return avx2::anchors(content);
+        return avx2::add_anchors(content, found);
     }
-    anchors_with(content)
+    add_anchors_with(content, found);
 }
 
-/// [`super::anchors_with`], compiled for vectors of 32 bytes.
+/// [`super::add_anchors_with`], compiled for vectors of 32 bytes.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)] // calls a function that requires AVX2
 mod avx2 {
     use super::Anchor;
 
-    /// As [`super::anchors_with`]. Requires AVX2.
-    pub(super) fn anchors(content: &[u8]) -> Vec<Anchor> {
+    /// As [`super::add_anchors_with`]. Requires AVX2.
+    pub(super) fn add_anchors(content: &[u8], found: &mut Vec<Anchor>) {
         #[target_feature(enable = "avx2")]
-        fn with_avx2(content: &[u8]) -> Vec<Anchor> {
-            super::anchors_with(content)
+        fn with_avx2(content: &[u8], found: &mut Vec<Anchor>) {
+            super::add_anchors_with(content, found);
         }
         // SAFETY: the caller checked that the processor has AVX2.
-        unsafe { with_avx2(content) }
+        unsafe { with_avx2(content, found) }
     }
 }
 
 #[inline(always)] // inlined into functions for other processors
-fn anchors_with(content: &[u8]) -> Vec<Anchor> {
-    let mut found = Vec::new();
+fn add_anchors_with(content: &[u8], found: &mut Vec<Anchor>) {
     let mut padded = [0; GROUP + HASHED];
     let mut at = 0;
     while let Some(rest) = content.get(at..).filter(|rest| rest.len() >= HASHED) {
@@ -63,7 +62,6 @@ fn anchors_with(content: &[u8]) -> Vec<Anchor> {
             None => at += positions,
         }
     }
-    found
 }
 
 /// Returns the first anchor of a group. All positions are compared together, as vectors, because few groups have an anchor.
@@ -98,6 +96,12 @@ mod tests {
 
     use super::*;
 
+    fn anchors(content: &[u8]) -> Vec<Anchor> {
+        let mut found = Vec::new();
+        add_anchors(content, &mut found);
+        found
+    }
+
     #[test]
     fn monotonous_content_has_few_anchors() {
         for period in 1..40 {
@@ -123,7 +127,9 @@ mod tests {
         #[test]
         fn each_processor_finds_the_same(seed: u64, length in 0usize..5000) {
             let content = Random::new(seed).noise(length);
-            prop_assert_eq!(anchors(&content), anchors_with(&content));
+            let mut found = Vec::new();
+            add_anchors_with(&content, &mut found);
+            prop_assert_eq!(anchors(&content), found);
         }
     }
 }

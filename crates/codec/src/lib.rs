@@ -47,7 +47,7 @@ mod zpaq;
 mod zstd;
 
 pub use self::bzip2::Bzip2Params;
-pub use anchors::{Anchor, anchors};
+pub use anchors::{Anchor, add_anchors};
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};

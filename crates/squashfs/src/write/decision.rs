@@ -11,7 +11,7 @@ use crate::write::digest::Digest;
 use crate::write::fragments::{Fragments, NewTail};
 use crate::write::run_matcher::{RunMatcher, Step};
 use crate::write::slab::{Item, PieceKind};
-use crate::write::work::{BlockRef, CompressTask, Hashed, Packed, PieceHash};
+use crate::write::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};
 use crate::{BlockSize, Error, Options};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
@@ -93,10 +93,10 @@ impl Decisions {
 
     /// Decides on the pieces of one slab.
     pub(crate) fn decide(&mut self, hashed: Hashed, next: &mut Outbox<CompressTask>) -> Result<(), Error> {
-        let Hashed { slab, hashes, anchors } = hashed;
+        let Hashed { slab, pieces, anchors } = hashed;
         let mut batch = Batch::new(next, slab.buffer, slab.products);
-        for ((item, hash), anchors) in slab.items.iter().zip(hashes).zip(anchors) {
-            self.piece(item, (hash, anchors), &mut batch)?;
+        for (item, HashedPiece { hash, anchors: range }) in slab.items.iter().zip(pieces) {
+            self.piece(item, (hash, &anchors[range]), &mut batch)?;
         }
         batch.flush();
         Ok(())
@@ -124,7 +124,7 @@ impl Decisions {
     fn piece(
         &mut self,
         item: &Item,
-        (hash, anchors): (PieceHash, Box<[Anchor]>),
+        (hash, anchors): (PieceHash, &[Anchor]),
         batch: &mut Batch<'_>,
     ) -> Result<(), Error> {
         self.begin(item);
@@ -204,7 +204,7 @@ impl Decisions {
     fn tail(
         &mut self,
         item: &Item,
-        (digest, anchors): (Option<Digest>, Box<[Anchor]>),
+        (digest, anchors): (Option<Digest>, &[Anchor]),
         batch: &mut Batch<'_>,
     ) -> Result<(), Error> {
         let permit = batch.take_memory(reserved(PieceKind::Tail, item.range.len()));
@@ -216,7 +216,7 @@ impl Decisions {
                 place
             }
             None => {
-                let (place, closed) = self.fragments.place(tail, permit, item.rules)?;
+                let (place, closed) = self.fragments.place(&tail, permit, item.rules)?;
                 if let Some(full) = closed {
                     full.submit(self.stored_fragments, batch.in_order());
                 }

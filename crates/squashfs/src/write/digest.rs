@@ -2,7 +2,9 @@
 
 use packline_cache::ContentDigest;
 
-/// A [`ContentDigest`], or the digest of a list of digests. Contents with equal digests count as equal; nothing is read back to compare.
+use crate::write::keyed_hash::HashKey;
+
+/// A digest of a content, see [`Digester`], or of a list of digests. Contents with equal digests count as equal; nothing is read back to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest([u8; ContentDigest::LENGTH]);
 
@@ -13,12 +15,15 @@ impl Digest {
     /// Returns the digest of a block or tail end. Content that must be `stored` uncompressed has another digest, so that it never shares bytes
     /// with the same content compressed.
     pub(crate) fn of(content: &[u8], stored: bool) -> Digest {
-        let mut digest = Digest(*ContentDigest::of(content).bytes());
-        digest.0[23] ^= u8::from(stored);
-        digest
+        Digest(*ContentDigest::of(content).bytes()).mark(stored)
     }
 
-    /// Returns the digest of the content alone, for content that may be compressed.
+    fn mark(mut self, stored: bool) -> Digest {
+        self.0[23] ^= u8::from(stored);
+        self
+    }
+
+    /// Returns the digest of the content alone, for content that may be compressed and has a [`ContentDigest`].
     pub(crate) fn content(&self) -> ContentDigest {
         ContentDigest::from(self.0)
     }
@@ -34,6 +39,38 @@ impl Digest {
     /// Returns 64 bits as a hash for tables.
     pub(crate) fn bits(&self) -> u64 {
         self.content().bits()
+    }
+}
+
+/// How the contents of an image are digested.
+#[derive(Debug)]
+pub(crate) enum Digester {
+    /// Only to compare them with each other, which needs no digest that is the same in other runs.
+    Keyed(Box<HashKey>),
+    /// As a [`ContentDigest`], to look them up or to verify them, even if they are not compared.
+    All,
+}
+
+impl Digester {
+    /// Returns the digest of a content. Content that must be `stored` has another digest, see [`Digest::of`].
+    pub(crate) fn digest(&self, content: &[u8], stored: bool) -> Digest {
+        match self {
+            Digester::Keyed(key) => {
+                let [first, second] = key.hash(content);
+                let mut digest = Digest([0; ContentDigest::LENGTH]);
+                let parts = [first, second, content.len() as u64];
+                for (part, bytes) in parts.into_iter().zip(digest.0.as_chunks_mut().0) {
+                    *bytes = part.to_le_bytes();
+                }
+                digest.mark(stored)
+            }
+            Digester::All => Digest::of(content, stored),
+        }
+    }
+
+    /// Whether contents are digested that are not compared with others, too.
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self, Digester::All)
     }
 }
 
@@ -73,6 +110,17 @@ mod tests {
         assert_ne!(Digest::of(b"a", false), Digest::of(b"a", true));
         assert_eq!(Digest::of(b"a", false), Digest::of(b"a", false));
         assert_ne!(Digest::of(b"a", false), Digest::of(b"b", false));
+    }
+
+    #[test]
+    fn digesters_distinguish_lengths_and_stored_content() {
+        for digester in [Digester::Keyed(Box::new(HashKey::random())), Digester::All] {
+            let zeros = digester.digest(&[0; 100], false);
+            assert_eq!(zeros, digester.digest(&[0; 100], false));
+            assert_ne!(zeros, digester.digest(&[0; 101], false));
+            assert_ne!(zeros, digester.digest(&[0; 100], true));
+            assert_ne!(zeros, Digest::EMPTY);
+        }
     }
 
     #[test]

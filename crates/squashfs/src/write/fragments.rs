@@ -30,7 +30,7 @@ pub(crate) struct NewTail<'a> {
     pub(crate) content: &'a [u8],
     pub(crate) digest: Option<Digest>,
     /// Empty if the tail end may not be shared.
-    pub(crate) anchors: Box<[Anchor]>,
+    pub(crate) anchors: &'a [Anchor],
 }
 
 /// All fragment blocks so far, and the open block of each set.
@@ -75,7 +75,7 @@ impl Fragments {
         if let Some(&known) = known {
             return Ok(Some(self.tails[known as usize].place));
         }
-        let part = self.recent.find(tail.content, &tail.anchors);
+        let part = self.recent.find(tail.content, tail.anchors);
         part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
@@ -83,7 +83,7 @@ impl Fragments {
     /// the raw copy and its compressed form. Later look-ups find the tail end if it may be shared.
     pub(crate) fn place(
         &mut self,
-        tail: NewTail<'_>,
+        tail: &NewTail<'_>,
         permit: Permit,
         rules: Rules,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {

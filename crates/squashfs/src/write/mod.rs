@@ -2,7 +2,8 @@
 //!
 //! 1. `feeder.rs` reads small contents into slabs (`slab.rs`), notes where workers read large ones, and cuts both into blocks, tail ends
 //!    and holes. A slab holds one large block or many small pieces, so that a tiny file costs no hand-over of its own.
-//! 2. Workers read what is not read yet, hash each piece, find zeros, and compute the anchors of tail ends (`work.rs`, `digest.rs`).
+//! 2. Workers read what is not read yet, hash each piece, find zeros, and compute the anchors of tail ends (`work.rs`, `digest.rs`,
+//!    `keyed_hash.rs`).
 //! 3. `decision.rs` decides in the order of the input, from digests alone. `run_matcher.rs` checks whether the file so far equals a
 //!    run of stored blocks (`blocks.rs` finds runs by a chained digest of their start, in constant time). While the file equals the run,
 //!    nothing is stored. When the match ends, the matched blocks are copied as they are stored. A decision therefore waits neither for
@@ -25,6 +26,7 @@ mod feeder;
 mod fragments;
 mod ids;
 mod inode_table;
+mod keyed_hash;
 pub(crate) mod metadata;
 mod metadata_area;
 pub(crate) mod numbering;

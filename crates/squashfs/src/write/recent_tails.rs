@@ -19,13 +19,19 @@ const BLOCKS: usize = 8;
 const MOST: usize = 1 << 20;
 /// Kept bytes for each bucket of anchors: few, because about one position in 256 is an anchor.
 const PER_BUCKET: usize = 256;
+/// Bytes that a kept tail end counts in addition to its content and anchors. Part of the rule that decides which tail ends are
+/// forgotten, so another value changes images.
+const PER_TAIL: usize = 40;
 
 /// A tail end that is kept.
 #[derive(Debug)]
 struct Tail {
     place: TailPlace,
-    content: Box<[u8]>,
-    anchors: Box<[Anchor]>,
+    /// The number of its first byte, among the bytes of all tail ends in the order in which they were kept.
+    start: u64,
+    length: u32,
+    /// The number of its anchors.
+    anchors: u32,
 }
 
 /// An anchor of a tail end; tail ends are numbered in the order in which they were kept.
@@ -37,8 +43,8 @@ struct AnchorRef {
     back: u32,
 }
 
-/// Recent tail ends. Their anchors are in a ring, because a hash table would have to remove each anchor of a tail end that is
-/// forgotten.
+/// Recent tail ends. Their contents are in a ring, without an allocation for each of them. Their anchors are in a ring too, because a
+/// hash table would have to remove each anchor of a tail end that is forgotten.
 #[derive(Debug)]
 pub(crate) struct RecentTails {
     /// Maximum of `bytes`.
@@ -47,6 +53,9 @@ pub(crate) struct RecentTails {
     tails: VecDeque<Tail>,
     /// Number of the first tail end.
     first: u32,
+    contents: VecDeque<u8>,
+    /// The number of the first byte in `contents`.
+    first_byte: u64,
     spots: VecDeque<AnchorRef>,
     /// The number of the first anchor in `spots`. Numbers start at 1.
     first_spot: u64,
@@ -57,8 +66,9 @@ pub(crate) struct RecentTails {
 }
 
 impl Tail {
-    fn memory(&self) -> usize {
-        size_of::<Tail>() + self.content.len() + size_of_val(&*self.anchors)
+    /// The bytes that count for the maximum.
+    fn counted(&self) -> usize {
+        PER_TAIL + self.length as usize + self.anchors as usize * size_of::<Anchor>()
     }
 }
 
@@ -71,6 +81,8 @@ impl RecentTails {
             bytes: 0,
             tails: VecDeque::new(),
             first: 0,
+            contents: VecDeque::new(),
+            first_byte: 0,
             spots: VecDeque::new(),
             first_spot: 1,
             buckets: vec![0; (most / PER_BUCKET).next_power_of_two()].into_boxed_slice(),
@@ -85,16 +97,18 @@ impl RecentTails {
     }
 
     /// Keeps a tail end. A tail end without anchors would never be found.
-    pub(crate) fn keep(&mut self, content: &[u8], anchors: Box<[Anchor]>, place: TailPlace) {
+    pub(crate) fn keep(&mut self, content: &[u8], anchors: &[Anchor], place: TailPlace) {
         if anchors.is_empty() {
             return;
         }
         let number = self.first + self.tails.len() as u32;
-        for &anchor in &anchors {
+        for &anchor in anchors {
             self.push_anchor(anchor, number);
         }
-        let tail = Tail { place, content: content.into(), anchors };
-        self.bytes += tail.memory();
+        let start = self.first_byte + self.contents.len() as u64;
+        self.contents.extend(content);
+        let tail = Tail { place, start, length: content.len() as u32, anchors: anchors.len() as u32 };
+        self.bytes += tail.counted();
         self.tails.push_back(tail);
         while self.bytes > self.most {
             self.forget_first();
@@ -102,9 +116,8 @@ impl RecentTails {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let spare = self.tails.capacity() - self.tails.len();
-        self.bytes
-            + spare * size_of::<Tail>()
+        self.contents.capacity()
+            + self.tails.capacity() * size_of::<Tail>()
             + self.spots.capacity() * size_of::<AnchorRef>()
             + size_of_val(&*self.buckets)
     }
@@ -139,15 +152,29 @@ impl RecentTails {
         let spot = self.last_spot(anchor.hash)?;
         let tail = self.tails.get((spot.tail - self.first) as usize)?;
         let start = spot.anchor.at.checked_sub(anchor.at)?;
-        let is_there = tail.content.get(start as usize..)?.starts_with(content);
+        let fits = tail.length.checked_sub(start)? as usize >= content.len();
+        let is_there = fits && self.is_at(content, tail.start + u64::from(start));
         is_there.then(|| TailPlace { fragment: tail.place.fragment, offset: tail.place.offset + start })
+    }
+
+    /// Whether the kept bytes from a number on, of which there are enough, are this content.
+    fn is_at(&self, content: &[u8], number: u64) -> bool {
+        let at = (number - self.first_byte) as usize;
+        let (first, second) = self.contents.as_slices();
+        match first.get(at..) {
+            Some(rest) if rest.len() >= content.len() => rest.starts_with(content),
+            Some(rest) => content.strip_prefix(rest).is_some_and(|content| second.starts_with(content)),
+            None => second[at - first.len()..].starts_with(content),
+        }
     }
 
     fn forget_first(&mut self) {
         let Some(tail) = self.tails.pop_front() else { return };
-        self.bytes -= tail.memory();
-        self.spots.drain(..tail.anchors.len());
-        self.first_spot += tail.anchors.len() as u64;
+        self.bytes -= tail.counted();
+        self.contents.drain(..tail.length as usize);
+        self.first_byte += u64::from(tail.length);
+        self.spots.drain(..tail.anchors as usize);
+        self.first_spot += u64::from(tail.anchors);
         self.first += 1;
     }
 }
@@ -156,12 +183,18 @@ impl RecentTails {
 mod tests {
     use packline_testkit::Random;
 
-    use packline_codec::anchors;
+    use packline_codec::add_anchors;
 
     use super::*;
 
+    fn anchors(content: &[u8]) -> Vec<Anchor> {
+        let mut found = Vec::new();
+        add_anchors(content, &mut found);
+        found
+    }
+
     fn keep(tails: &mut RecentTails, content: &[u8], fragment: u32) {
-        tails.keep(content, anchors(content).into(), TailPlace { fragment, offset: 7 });
+        tails.keep(content, &anchors(content), TailPlace { fragment, offset: 7 });
     }
 
     fn find(tails: &RecentTails, content: &[u8]) -> Option<(u32, u32)> {
@@ -198,7 +231,8 @@ mod tests {
         let kept = contents.iter().filter(|content| find(&tails, &content[100..]).is_some()).count();
         assert_eq!(kept, tails.tails.len());
         assert!(find(&tails, &contents[99][100..]).is_some() && (6..8).contains(&kept), "{kept}");
-        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors.len()).sum::<usize>());
+        assert_eq!(tails.spots.len(), tails.tails.iter().map(|tail| tail.anchors as usize).sum::<usize>());
+        assert_eq!(tails.contents.len(), tails.tails.iter().map(|tail| tail.length as usize).sum::<usize>());
         // A tail end larger than the memory replaces all others, and is dropped, too.
         keep(&mut tails, &random.noise(40_000), 100);
         assert_eq!((tails.tails.len(), tails.spots.len(), tails.bytes), (0, 0, 0));

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use packline_cache::{BlockEncoder, Lookup};
-use packline_codec::{Anchor, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec, anchors};
+use packline_codec::{Anchor, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec, add_anchors};
 use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers};
 
 use crate::format::layout::STORED_BLOCK;
 use crate::format::record::Record;
 use crate::format::wire::encode_metadata;
-use crate::write::digest::{Digest, hash, is_zero};
+use crate::write::digest::{Digest, Digester, hash, is_zero};
 use crate::write::slab::{Item, PieceKind, Slab};
 use crate::write::written::{Chunk, Hashes};
 use crate::{BlockSize, Error, Options, Start};
@@ -25,8 +25,7 @@ pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
 /// Hashes the pieces of a slab.
 #[derive(Debug)]
 pub(crate) struct HashTask {
-    /// Whether pieces that are not compared with others are hashed, too.
-    pub(crate) all: bool,
+    pub(crate) digester: Digester,
 }
 
 /// Compresses blocks.
@@ -56,10 +55,18 @@ pub(crate) enum PieceHash {
 #[derive(Debug)]
 pub(crate) struct Hashed {
     pub(crate) slab: Slab,
-    /// One hash for each item of the slab.
-    pub(crate) hashes: Vec<PieceHash>,
-    /// Anchors of each item; empty unless the item is a tail end that may be shared. The memory for the results of the tail end covers them.
-    pub(crate) anchors: Vec<Box<[Anchor]>>,
+    /// One for each item of the slab.
+    pub(crate) pieces: Vec<HashedPiece>,
+    /// Anchors of all items. The memory for the results of the tail ends covers them.
+    pub(crate) anchors: Vec<Anchor>,
+}
+
+/// What decisions need of a piece.
+#[derive(Debug)]
+pub(crate) struct HashedPiece {
+    pub(crate) hash: PieceHash,
+    /// The range of its anchors; empty unless the piece is a tail end that may be shared.
+    pub(crate) anchors: Range<usize>,
 }
 
 /// One block to compress: its number, and its bytes in the buffer.
@@ -187,9 +194,17 @@ impl Task for HashTask {
 
     fn run(&self, (): &mut (), mut slab: Slab) -> Result<Hashed, Error> {
         slab.read()?;
-        let hashes = hash_pieces(&slab, self.all);
-        let anchors = slab.items.iter().map(|item| anchors_of(&slab, item)).collect();
-        Ok(Hashed { slab, hashes, anchors })
+        let mut anchors = Vec::new();
+        let piece = |item: &Item| {
+            let hash = self.hash_piece(&slab, item);
+            let start = anchors.len();
+            if item.piece == PieceKind::Tail && item.rules.deduplicate {
+                add_anchors(&slab.buffer.bytes()[item.range.clone()], &mut anchors);
+            }
+            HashedPiece { hash, anchors: start..anchors.len() }
+        };
+        let pieces = slab.items.iter().map(piece).collect();
+        Ok(Hashed { slab, pieces, anchors })
     }
 
     fn bytes_in(&self, slab: &Slab) -> u64 {
@@ -198,6 +213,20 @@ impl Task for HashTask {
 
     fn bytes_out(&self, hashed: &Hashed) -> u64 {
         hashed.slab.filled as u64
+    }
+}
+
+impl HashTask {
+    fn hash_piece(&self, slab: &Slab, item: &Item) -> PieceHash {
+        if let PieceKind::Holes(_) = item.piece {
+            return PieceHash::Zero;
+        }
+        let content = &slab.buffer.bytes()[item.range.clone()];
+        if item.rules.sparse && is_zero(content) {
+            return PieceHash::Zero;
+        }
+        let wanted = item.rules.deduplicate || self.digester.is_all();
+        PieceHash::Content(wanted.then(|| self.digester.digest(content, item.rules.stored)))
     }
 }
 
@@ -361,29 +390,4 @@ impl CompressTask {
 /// Returns the size word of a block of `size` bytes on disk.
 pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
-}
-
-/// `all`: whether pieces that are not compared with others are hashed, too.
-fn hash_pieces(slab: &Slab, all: bool) -> Vec<PieceHash> {
-    let hash = |item: &Item| match item.piece {
-        PieceKind::Holes(_) => PieceHash::Zero,
-        PieceKind::Block | PieceKind::Tail => {
-            let content = &slab.buffer.bytes()[item.range.clone()];
-            if item.rules.sparse && is_zero(content) {
-                PieceHash::Zero
-            } else {
-                let digests = all || item.rules.deduplicate;
-                PieceHash::Content(digests.then(|| Digest::of(content, item.rules.stored)))
-            }
-        }
-    };
-    slab.items.iter().map(hash).collect()
-}
-
-fn anchors_of(slab: &Slab, item: &Item) -> Box<[Anchor]> {
-    if item.piece == PieceKind::Tail && item.rules.deduplicate {
-        anchors(&slab.buffer.bytes()[item.range.clone()]).into()
-    } else {
-        Box::default()
-    }
 }

@@ -12,7 +12,9 @@ use crate::format::inode::NO_XATTR;
 use crate::format::record::Record;
 use crate::write::data_writer::{ChangedFile, DataWriter};
 use crate::write::decision::Saved;
+use crate::write::digest::Digester;
 use crate::write::feeder::{Feeder, slab_memory};
+use crate::write::keyed_hash::HashKey;
 use crate::write::metadata::Metadata;
 use crate::write::metadata_area::write_tables;
 use crate::write::pipeline_compressor::PipelineCompressor;
@@ -396,9 +398,9 @@ impl<'s> Writer<'s> {
 
 fn pipeline(options: &Options, config: Config, start: &Start) -> Result<BlockPipeline, Error> {
     let compress = CompressTask::new(options, config.budget, start);
-    // Blocks are looked up by their digests.
-    let all = start.verify || !start.lookup.is_empty() && !is_none(&options.codec);
-    Ok(Pipeline::new(HashTask { all }, compress, config).map_err(WorkFault::workers)?)
+    let looked_up = !start.lookup.is_empty() && !is_none(&options.codec);
+    let digester = if start.verify || looked_up { Digester::All } else { Digester::Keyed(Box::new(HashKey::random())) };
+    Ok(Pipeline::new(HashTask { digester }, compress, config).map_err(WorkFault::workers)?)
 }
 
 fn is_none(codec: &Spec) -> bool {

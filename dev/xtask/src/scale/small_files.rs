@@ -7,7 +7,7 @@ use packline_testkit::peer::Job;
 use std::io;
 use std::path::Path;
 
-const FILES: usize = 250_000;
+const FILES: usize = 1_000_000;
 const PER_DIRECTORY: usize = 100;
 const CODECS: [&str; 3] = ["none", "lz4", "zstd:level=1"];
 /// Largest ratio of processor times of codec none and tar: packline hashes and compares all contents, too.

@@ -1,6 +1,7 @@
 //! An open image, with its name in messages.
 
-use std::io::Write;
+use std::fmt;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,8 +21,17 @@ pub struct OpenedImage {
     pub image: Image,
     /// The path as the user gave it.
     pub display_path: PathBuf,
-    /// The state of the file when it was opened.
-    stamp: Option<FileStamp>,
+    input: OpenedBytes,
+}
+
+/// The bytes that an image is read from.
+#[derive(Clone)]
+struct OpenedBytes(Arc<dyn Input>);
+
+impl fmt::Debug for OpenedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OpenedBytes").field(&self.0.stamp()).finish()
+    }
 }
 
 impl OpenedImage {
@@ -35,9 +45,8 @@ impl OpenedImage {
         origin: Origin,
         metadata_cache: usize,
     ) -> Result<OpenedImage, ReadError> {
-        let stamp = input.stamp();
-        let image = Image::open(input, Opening { origin, metadata_cache })?;
-        Ok(OpenedImage { volume: image.to_volume(), image, display_path, stamp })
+        let image = Image::open(Arc::clone(&input), Opening { origin, metadata_cache })?;
+        Ok(OpenedImage { volume: image.to_volume(), image, display_path, input: OpenedBytes(input) })
     }
 
     /// Returns the entries of a selection, in the order of their paths. An error affects one entry; the others follow.
@@ -96,7 +105,15 @@ impl OpenedImage {
     /// Returns the state of the file when it was opened; `None` if the image is not in a file.
     #[doc(hidden)]
     pub fn stamp(&self) -> Option<FileStamp> {
-        self.stamp
+        self.input.0.stamp()
+    }
+
+    /// Whether the file may have changed since it was opened.
+    ///
+    /// # Errors
+    /// The file cannot be examined.
+    pub fn changed(&self) -> io::Result<bool> {
+        self.input.0.changed()
     }
 
     pub(crate) fn identity(&self) -> Option<FileIdentity> {

@@ -9,6 +9,7 @@ use packline_tree::{KeepRule, Patterns, keep_all};
 use super::request::ImageRequest;
 use crate::error::Error;
 use crate::sources::changes::{Changes, Unsupported};
+use crate::sources::inputs::ReadInputs;
 use crate::sources::source::Source;
 
 /// Whether a pack stores contents, or only lists entries.
@@ -40,6 +41,8 @@ pub(super) struct Setup {
     /// All patterns that exclude entries. Patterns without a match cause a warning.
     pub(super) excludes: Vec<Patterns>,
     pub(super) resources: Resources,
+    /// The tars and images that are read.
+    pub(super) inputs: ReadInputs,
 }
 
 /// Describes the pack of `source` into an image.
@@ -84,7 +87,8 @@ pub(super) fn describe(
     let leaves_out = matches!(source, Source::Image(_)) || source.is_stack();
     let rule = if leaves_out { image.changes.take_rule() } else { keep_all() };
     let is_filtered = !leaves_out && is_filtered(&source, &image.changes);
-    let setup = Setup { display_path, image, contents, replaced_input, rule, is_filtered, excludes, resources };
+    let inputs = ReadInputs::default();
+    let setup = Setup { display_path, image, contents, replaced_input, rule, is_filtered, excludes, resources, inputs };
     Ok(Described { source, setup })
 }
 

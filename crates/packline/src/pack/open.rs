@@ -13,6 +13,7 @@ use super::outputs::Outputs;
 use super::plan::Planned;
 use crate::error::Error;
 use crate::sources::filtered::Filtered;
+use crate::sources::inputs::ReadInputs;
 use crate::sources::observed::ObservedSource;
 use crate::sources::planned::{OpenSource, Opening, PlannedSource, Share, TreeMemory};
 
@@ -24,6 +25,8 @@ pub(super) struct OpenPack<'o> {
     pub(super) excludes: Vec<Patterns>,
     /// Entries of layers that later layers replaced.
     pub(super) replaced: Replaced,
+    /// The tars and images that are read.
+    pub(super) inputs: ReadInputs,
 }
 
 /// Opens the sources of a planned pack.
@@ -56,7 +59,7 @@ pub(super) fn open<'o>(
         observed = observed.after(appended);
     }
     observed.warn_of_fewer(plan.workers, &setup.resources);
-    let Setup { display_path, image, excludes, resources, .. } = setup;
+    let Setup { display_path, image, excludes, resources, inputs, .. } = setup;
     let root = image.root.unwrap_or(image.defaults);
     let job = ImageJob {
         display_path,
@@ -71,7 +74,7 @@ pub(super) fn open<'o>(
         lookup,
         bases,
     };
-    Ok(OpenPack { observed, job, excludes, replaced })
+    Ok(OpenPack { observed, job, excludes, replaced, inputs })
 }
 
 impl Setup {
@@ -87,6 +90,7 @@ impl Setup {
             block_size: Some(self.image.options.block_size),
             compared,
             warned,
+            inputs: Some(&self.inputs),
         }
     }
 

@@ -42,6 +42,10 @@ impl PlannedSource for ImagePlan {
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
         let plan = self.plan(share);
         let name = self.image.display_path.escaped();
+        if let Some(inputs) = opening.inputs {
+            let image = self.image.clone();
+            inputs.add(image.display_path.clone(), move || image.changed());
+        }
         let mut source = ImageSource::new(self.image, &plan, opening.resources, opening.rule.clone());
         if let Some(listener) = self.listener {
             source = source.reporting_to(listener);
@@ -95,7 +99,8 @@ impl PlannedSource for AppendedImage {
 
     /// All entries of the image are kept, whatever the rule of `opening` is.
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
-        let whole = Opening::in_place(TarOptions::default(), opening.resources, keep_all(), DEFAULT_META);
+        let in_place = Opening::in_place(TarOptions::default(), opening.resources, keep_all(), DEFAULT_META);
+        let whole = Opening { inputs: opening.inputs, ..in_place };
         let opened = Box::new(self.image).open(share, &whole)?;
         let moved = BelowDirectory { source: opened.source, directory: self.directory, edit: self.edit };
         Ok(OpenSource { source: Box::new(moved), ..opened })

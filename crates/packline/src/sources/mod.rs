@@ -8,6 +8,7 @@ pub(crate) mod directory;
 pub(crate) mod examine;
 pub(crate) mod filtered;
 pub(crate) mod image;
+pub(crate) mod inputs;
 pub(crate) mod listing;
 pub(crate) mod observed;
 pub(crate) mod plain_file;

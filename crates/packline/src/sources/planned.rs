@@ -12,6 +12,7 @@ use packline_squashfs::BlockSize;
 use packline_squashfs::read::BlockListener;
 use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
 
+use super::inputs::ReadInputs;
 use crate::error::Error;
 
 /// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
@@ -97,6 +98,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) compared: &'a dyn Fn(u64, u64),
     /// Receives warnings about a stack or the order, before contents are read.
     pub(crate) warned: &'a dyn Fn(&str),
+    /// Receives the tars and images that are read. `None` if nothing compares them at the end.
+    pub(crate) inputs: Option<&'a ReadInputs>,
 }
 
 impl<'a> Opening<'a> {
@@ -112,6 +115,7 @@ impl<'a> Opening<'a> {
             block_size: None,
             compared: &|_, _| {},
             warned: &|_: &str| {},
+            inputs: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use packline_archives::decompress::Limits;
 use packline_archives::tar::{self, TarOptions};
+use packline_runtime::Input;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Demand;
 
@@ -111,7 +112,14 @@ impl PlannedSource for TarPlan {
         let (limits, _) = decompressor(self.compressed, share.threads, share.spare);
         let options = TarOptions { input_name: self.name.clone(), ..opening.tar.clone() };
         let source = match self.content {
-            TarContent::File(file) => tar::open_input(Arc::new(file), options, &limits)?,
+            TarContent::File(file) => {
+                let input: Arc<dyn Input> = Arc::new(file.clone());
+                if let Some(inputs) = opening.inputs {
+                    let read = Arc::clone(&input);
+                    inputs.add(file.path().to_path_buf(), move || read.changed());
+                }
+                tar::open_input(input, options, &limits)?
+            }
             TarContent::Stream(stream) => tar::open_stream(stream, options, &limits)?,
         };
         Ok(OpenSource::new(self.name, source))

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bases;
+mod changed_sources;
 mod damaged_data;
 mod image_source;
 #[path = "../../examples/image_to_tar.rs"]

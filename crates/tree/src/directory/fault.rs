@@ -50,6 +50,11 @@ impl Fault {
         }
     }
 
+    /// Whether the system lacks descriptors or memory. Every other file would have the same fault, so reading does not continue after it.
+    pub fn is_lack(self) -> bool {
+        matches!(self, Self::Os(_, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    }
+
     /// The change of kind, if `now` differs from the listed kind and so is the cause. If not, returns this fault.
     pub fn unless_turned(self, was: FileType, now: rustix::io::Result<Stat>) -> Fault {
         match now.map(|stat| FileType::from_raw_mode(stat.st_mode)) {

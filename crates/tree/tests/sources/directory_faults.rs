@@ -151,6 +151,30 @@ fn a_file_that_changes_while_other_threads_read_it_is_read_again_or_named() {
     }
 }
 
+#[test]
+fn a_file_that_is_truncated_and_written_again_while_it_is_read_is_read_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("f");
+    fs::write(&path, vec![1; 500_000]).unwrap();
+    let mut source = DirectorySource::open(temp.path(), options(2)).unwrap();
+    source.next_entry().unwrap();
+    source.next_entry().unwrap();
+    let mut buffer = vec![0; 100_000];
+    source.read(&mut buffer).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    set_size(&path, 0);
+    source.read(&mut buffer).unwrap();
+    fs::write(&path, vec![2; 500_000]).unwrap();
+    rest(&mut source);
+    assert_eq!(source.read_again(), Some(500_000));
+    assert!(rest(&mut source) == vec![2; 500_000]);
+    assert_eq!(source.read_again(), None);
+    assert!(source.next_entry().unwrap().is_none());
+    let warnings = source.take_warnings();
+    let expected = format!("{CHANGED}: it shrank from 500000 to 100000 bytes; it was read again");
+    assert!(warnings.len() == 1 && warnings[0].ends_with(&expected), "{warnings:?}");
+}
+
 /// The rest of the current file.
 fn rest(source: &mut (impl Source + ?Sized)) -> Vec<u8> {
     let mut all = Vec::new();

@@ -6,7 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use packline_testkit::model::Node;
-use packline_testkit::{Ran, Sandbox, tools};
+use packline_testkit::{Ran, Random, Sandbox, tools};
+
+use crate::PACKLINE;
 
 use super::mksquashfs::{compare, listing, ready, with_source};
 
@@ -16,6 +18,28 @@ const QUIET: &str = "-all-time 5 -mkfs-time 0 -quiet -no-progress";
 fn paths(sandbox: &Sandbox, image: &str) -> Vec<String> {
     let listed = sandbox.peer("unsquashfs", &["-l", "-d", "", image]).text();
     listed.lines().map(str::to_string).filter(|line| line.starts_with('/')).collect()
+}
+
+/// A lack of descriptors is no reason to store a file without its content.
+#[test]
+fn more_large_files_are_packed_than_may_be_open() {
+    if !tools::need(&["prlimit"]) {
+        return;
+    }
+    let sandbox = crate::sandbox();
+    let mut random = Random::new(41);
+    for number in 0..200 {
+        sandbox.write(&format!("s/f{number}"), random.noise(135_000));
+    }
+    let packs = ["mksquashfs s OUT -noappend -quiet -no-progress", "pack -q s OUT", "pack -q --continue s OUT"];
+    for (jobs, pack) in [1, 3, 16].into_iter().zip(packs) {
+        let pack = pack.replace("OUT", "few.sqfs");
+        let jobs = if pack.starts_with("mk") { format!("-processors {jobs}") } else { format!("-j{jobs}") };
+        let limited = format!("--nofile=40:40 {PACKLINE} {pack} {jobs}");
+        packline_testkit::Ran::good(&mut sandbox.program("prlimit", &limited.split(' ').collect::<Vec<_>>()));
+        sandbox.good(&["diff", "few.sqfs", "s"]);
+        sandbox.remove("few.sqfs");
+    }
 }
 
 /// mksquashfs 4.5 never ends with these options.

@@ -119,6 +119,8 @@ impl ChangeCheck {
     pub fn begin(&mut self, stat: &Stat) -> Result<Option<Meta>, Fault> {
         let replaced = self.check(stat)?;
         let found = stat::size(stat);
+        // A file whose time was not kept in the list is compared with its state before it is read.
+        self.modified.get_or_insert(stat::modified(stat));
         if replaced.is_some() || self.resizable && found < self.reported {
             let shrank = Change::Shrank(self.reported, found, Rest::LeftOut);
             self.cause = Some(replaced.map_or(shrank, |_| Change::Replaced));
@@ -139,6 +141,10 @@ impl ChangeCheck {
         let modified = self.modified.is_some_and(|modified| modified != stat::modified(stat));
         let (now, next) = match ended {
             _ if replaced.is_some() => (Some(Change::Replaced), Some(found)),
+            // It was truncated and written again.
+            Some(end) if found >= self.reported && modified => {
+                (Some(Change::Shrank(self.reported, end, Rest::Zeros)), Some(found))
+            }
             Some(end) if found >= self.reported => {
                 (Some(Change::Misreported(self.reported, end, Rest::Zeros)), Some(end))
             }

@@ -26,8 +26,10 @@ use change::Change;
 use file::OpenFile;
 use readers::Readers;
 
-/// Maximum number of files that workers read at a time. Many systems let a process open 1024 files.
-const OPEN_FILES: usize = 128;
+/// Maximum number of files that workers read at a time.
+const OPEN_FILES_MOST: u64 = 128;
+/// The part of the process's limit of descriptors that these files may take. Directories, readers and outputs need the others.
+const OPEN_FILES_SHARE: u64 = 8;
 
 /// Lists entries in order.
 pub(crate) trait Finder {
@@ -67,6 +69,7 @@ pub(crate) struct Feed<F> {
     left_out: Option<LeftOut>,
     /// Has a clone for each open file that workers read.
     open_files: Arc<()>,
+    open_files_most: usize,
 }
 
 #[derive(Default)]
@@ -82,6 +85,12 @@ enum Current {
     Nothing,
     Open(OpenFile),
     Loaded(Range<usize>, Option<Fault>),
+}
+
+/// The maximum number of files that workers read at a time. The caller reads the others.
+fn open_files_most() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    (limit / OPEN_FILES_SHARE).min(OPEN_FILES_MOST) as usize
 }
 
 impl<F: Finder> Feed<F> {
@@ -105,6 +114,7 @@ impl<F: Finder> Feed<F> {
             unread: false,
             left_out: None,
             open_files: Arc::default(),
+            open_files_most: open_files_most(),
         }
     }
 
@@ -226,9 +236,9 @@ impl<F: Finder> Feed<F> {
 
     /// See [`crate::Source::read_later`].
     pub fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
-        let Self { current, host, root, name, open_files, .. } = self;
+        let Self { current, host, root, name, open_files, open_files_most, .. } = self;
         let Current::Open(file) = current else { return Ok(None) };
-        if Arc::strong_count(open_files) > OPEN_FILES {
+        if Arc::strong_count(open_files) > *open_files_most {
             return Ok(None);
         }
         let part = file.read_later(most, || host.clone().unwrap_or_else(|| join(root, name)), open_files);
@@ -296,6 +306,9 @@ impl<F: Finder> Feed<F> {
 
     /// Skips an entry, or returns it as an empty file.
     fn pass(&mut self, fault: Fault, mut found: ScannedEntry) -> Result<Option<Entry>, Error> {
+        if fault.is_lack() {
+            return Err(self.fault(fault));
+        }
         let keeps_files = self.left_out.as_ref().is_some_and(|left_out| left_out.keeps_files);
         if keeps_files && let Kind::File { size } = &mut found.entry.kind {
             *size = 0;

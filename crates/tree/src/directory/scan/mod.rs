@@ -162,7 +162,7 @@ impl Scanner {
 
     /// Records a fault of the entry at `path`, if the walk must continue after faults.
     fn pass(&mut self, fault: Fault) -> Result<(), Fault> {
-        if self.options.errors == ReadErrors::Fail {
+        if self.options.errors == ReadErrors::Fail || fault.is_lack() {
             return Err(fault);
         }
         self.problems.push(fault.at(&join(&self.root, &self.path)));

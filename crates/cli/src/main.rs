@@ -29,7 +29,13 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut io = standard_io();
     match ShutdownHook::of_process(io.temporaries.clone()) {
-        Ok(shutdown) => io.shutdown = shutdown,
+        Ok(shutdown) => {
+            if io.terminal {
+                let drawn = io.drawn.clone();
+                shutdown.set_notice(move || drawn.end_with("packline: stopped; incomplete outputs were removed"));
+            }
+            io.shutdown = shutdown;
+        }
         Err(cause) => {
             io.eprintln(&format!("packline: cannot handle signals: {cause}"));
             return ExitCode::FAILURE;
@@ -56,6 +62,7 @@ fn standard_io() -> Io {
         stdout: streams::output(),
         stderr: Box::new(stderr()),
         terminal: stderr().is_terminal(),
+        colour: stderr().is_terminal() && environment::permits_colour(),
         in_terminal: stdin().is_terminal(),
         out_terminal: stdout().is_terminal(),
         streams: streams::Streams::of_process(),

@@ -18,8 +18,7 @@ use crate::ui::io::Io;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct CacheLocation {
-    /// Reuse compressed blocks from this cache: a directory, the URL of a server that machines share, or both as DIR,URL. See 'packline
-    /// help cache' [default: PACKLINE_CACHE, otherwise none]
+    /// Reuse compressed blocks from a directory, a server's URL, or both as DIR,URL; see 'packline help cache' [default: PACKLINE_CACHE]
     #[arg(long, value_name = "PLACE", value_hint = clap::ValueHint::DirPath, value_parser = place())]
     cache: Option<OsString>,
     /// Limit the size of the cache directory; the least recently used blocks are removed first

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use packline::requests::ImagePlace;
-use packline::requests::{Archive, ArchiveOptions};
+use packline::requests::{Archive, ArchiveOptions, OciPlace};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
@@ -51,7 +51,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// The file to read: an image (or a block device with one), a tar, a .lrz or .pln file; - for standard input
+    /// An image, a block device with an image, a tar, a .lrz or .pln file; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -152,8 +152,18 @@ impl Offset {
     }
 }
 
+/// Rejects a container image, unless a file has such a name.
+fn refuse_container_image(path: &Path) -> Result<(), Failure> {
+    if OciPlace::parse(path.as_os_str()).is_none() || path.exists() {
+        return Ok(());
+    }
+    let hint = "only 'packline pack' reads container images; pack it first";
+    Err(Failure::usage(format!("{}: {hint}", path.escaped())))
+}
+
 /// Opens a file, or standard input if `path` is `-`. A regular file is read at any offset.
 pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
+    refuse_container_image(path)?;
     if path.as_os_str() != "-" {
         return Ok(Input::open(path)?);
     }
@@ -166,6 +176,7 @@ pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
 
 /// Returns the place of an image: a file, standard input if `path` is `-`, or a pipe. The content of a stream is stored first.
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
+    refuse_container_image(path)?;
     let directory = io.host.scratch.clone();
     if path.as_os_str() == "-" {
         let mut stream = take_stdin(None, io)?;

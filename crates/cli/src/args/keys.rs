@@ -23,12 +23,10 @@ pub const RECIPIENTS: [&str; 3] = ["recipient", "recipients-file", "passphrase"]
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Encryption")]
 pub struct OpeningKeys {
-    /// Open an encrypted .pln file with the key in FILE: an age identity file (age -p may have encrypted it) or an SSH private key. May be
-    /// repeated
+    /// Open an encrypted .pln file with the key in FILE: an age identity, also one that age -p encrypted, or an SSH private key
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     identity: Vec<PathBuf>,
-    /// Read the passphrase of the .pln file or of a key from FILE. May be repeated. Without it, packline asks on the terminal if a
-    /// passphrase is needed
+    /// Read the passphrase of the .pln file or of a key from FILE. Without it, packline asks on the terminal
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     passphrase_file: Vec<PathBuf>,
 }
@@ -37,14 +35,13 @@ pub struct OpeningKeys {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Encryption")]
 pub struct RecipientOptions {
-    /// Encrypt for the owner of a public key: age1..., 'ssh-ed25519 ...' or 'ssh-rsa ...'. May be repeated; any one key opens the file. No
-    /// cache is used
+    /// Encrypt for this public key: age1..., 'ssh-ed25519 ...' or 'ssh-rsa ...'. If repeated, any of the keys opens the file
     #[arg(long, value_name = "KEY")]
     recipient: Vec<String>,
-    /// Encrypt for the public keys in FILE, one per line. May be repeated
+    /// Encrypt for the public keys in FILE, one per line
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     recipients_file: Vec<PathBuf>,
-    /// Encrypt with a passphrase that packline asks for on the terminal; --passphrase-file reads one from a file
+    /// Encrypt with a passphrase that packline asks for; --passphrase-file reads one from a file
     #[arg(long)]
     passphrase: bool,
     /// Pad the encrypted file to hide its exact size (at most 12% larger, less for large files)
@@ -100,7 +97,7 @@ impl RecipientOptions {
         }
         if self.pad && recipients.is_empty() {
             let keys = "--recipient, --recipients-file, --passphrase or --passphrase-file";
-            return Err(wrong("pad", format!("has no effect without encryption (expected {keys})")));
+            return Err(wrong("pad", format!("has no effect without {keys}")));
         }
         if self.pad {
             recipients.set_padded();

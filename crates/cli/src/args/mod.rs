@@ -6,13 +6,14 @@
 //!    `Reporting`, `SchedulingOptions`, `StreamArgs`, ...) with `#[command(flatten)]`.
 //! 2. Parse and check values with [`value`]: `value_parser = size(4 << 10..=1 << 20)`. Type a default once, as `default_value`.
 //!    [`parser`] appends ranges, choices and defaults to the help, so a doc comment names none of them. Only a default that is found at run
-//!    time is written at its end: `[default: number of CPUs]`.
-//! 3. Implement [`Command`]: the name, the text after the options in the help, and `run`, which takes the arguments by value.
-//! 4. Add `Entry::of::<Pack>()` to the list in `dispatch/table.rs`. Help, manual page and completions follow from there.
+//!    time is written at its end: `[default: number of CPUs]`. A description has at most three lines in the help at 80 columns.
+//! 3. Implement [`Command`]: the name, the options that `-h` shows, further text, and `run`, which takes the arguments by value.
+//! 4. Add `Entry::of::<Pack>()` to the list in `dispatch/table.rs`, and the name to a group there. Help, manual page and completions
+//!    follow from there.
 //!
 //! If `run` ignores an option, the field is never read, and the compiler reports it. clap rejects options that contradict each other
-//! (`conflicts_with`, `requires`); [`Invocation`] has the explicit options, for other checks. Options for tuning and testing have
-//! `hide_short_help = true`: only `--help-advanced` and the manual page show them.
+//! (`conflicts_with`, `requires`); [`Invocation`] has the explicit options, for other checks. Options of a drop-in for tuning and testing
+//! have `hide_short_help = true`: only `--help-advanced` and the manual page show them.
 
 use std::ffi::{OsStr, OsString};
 
@@ -25,6 +26,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
 pub mod cache;
+pub mod help;
 pub mod image;
 #[cfg_attr(not(feature = "encryption"), path = "no_keys.rs")]
 pub mod keys;
@@ -56,10 +58,14 @@ pub trait Command: clap::Args + FromArgMatches {
     /// them.
     const DIFFERENCES: &'static [&'static str] = &[];
 
+    /// The long names of the options that `-h` shows, at most ten. If it is empty, `-h` shows all of them.
+    const ESSENTIAL: &'static [&'static str] = &[];
+
     /// Command lines for the help and the manual page.
     const EXAMPLES: &'static [&'static str] = &[];
 
-    /// Returns the text after the options in the help: formats, conditions. One paragraph per line.
+    /// Returns further text: formats, conditions. One paragraph per line. A line `# TITLE` begins a section that only the manual page of
+    /// one of packline's own commands shows.
     fn details() -> String {
         String::new()
     }
@@ -78,6 +84,7 @@ pub struct Entry {
     pub digits: Option<&'static str>,
     pub leaves_nothing: bool,
     pub differences: &'static [&'static str],
+    pub essential: &'static [&'static str],
     pub examples: &'static [&'static str],
     pub details: fn() -> String,
     /// Adds the arguments to a parser.
@@ -95,6 +102,7 @@ impl Entry {
             digits: C::DIGITS,
             leaves_nothing: C::LEAVES_NOTHING,
             differences: C::DIFFERENCES,
+            essential: C::ESSENTIAL,
             examples: C::EXAMPLES,
             details: C::details,
             augment: C::augment_args,

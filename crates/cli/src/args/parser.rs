@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Command};
 
+use super::help::{GENERAL, brief, full};
 use super::value::{number, one_of, range_of};
 use super::{Compat, Entry, LOG};
 use crate::host::Host;
@@ -18,6 +19,11 @@ pub fn parser_of(entry: &Entry) -> Command {
 
 /// Like [`parser_of`], with everything that the help shows, for a terminal with `columns` columns.
 pub fn help_parser_of(entry: &Entry, columns: usize) -> Command {
+    if !entry.compat.is_drop_in() {
+        // clap shows the one for -h and the other for --help.
+        let command = parser_of(entry).help_template("{before-help}").term_width(0);
+        return command.before_help(brief(entry, columns)).before_long_help(full(entry, columns));
+    }
     let mut parts = vec![(entry.details)()];
     if !entry.examples.is_empty() {
         parts.push(format!("Examples:\n  {}", entry.examples.join("\n  ")));
@@ -36,8 +42,10 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
         .infer_long_args(drop_in && entry.compat != Compat::SquashfsTools)
         .args_override_self(true)
         .visible_aliases(entry.aliases.iter().copied());
-    let command = with_help_and_version(if drop_in { command.mut_args(with_hyphens) } else { command });
-    let command = if drop_in { command } else { command.arg(log_option()) };
+    if !drop_in {
+        return with_general_options(command);
+    }
+    let command = with_help_and_version(command.mut_args(with_hyphens));
     match entry.compat {
         Compat::SquashfsTools => {
             let command = command.mut_arg("version", |version| version.visible_alias("v").help_heading("Help"));
@@ -71,18 +79,30 @@ pub fn full_name(entry: &Entry) -> String {
     }
 }
 
-/// Adds `--help`, `--version`, and `--help-advanced` if some options are hidden from `--help`.
-pub fn with_help_and_version(command: Command) -> Command {
-    let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
-    let help = Arg::new("help").long("help").short_alias('?').action(ArgAction::HelpShort);
+/// Adds the options that every command of packline's own has.
+pub fn with_general_options(command: Command) -> Command {
+    let help = Arg::new("help").long("help").short_alias('?').action(ArgAction::Help);
     // `list` uses -h for something else.
     let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
     let help = if is_free { help.short('h') } else { help };
-    let version =
-        Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit");
+    let help = help.help("Print all options; -h prints the most used ones");
+    let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(GENERAL);
+    command.arg(help).arg(version_option()).arg(log_option())
+}
+
+fn version_option() -> Arg {
+    Arg::new("version").long("version").short('V').action(ArgAction::Version).help("Print the version and exit")
+}
+
+/// Adds `--help` and `--version` to a drop-in, and `--help-advanced` if some options are hidden from `--help`.
+fn with_help_and_version(command: Command) -> Command {
+    let advanced = command.get_arguments().any(Arg::is_hide_short_help_set);
+    let help = Arg::new("help").long("help").short_alias('?').action(ArgAction::HelpShort);
+    let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
+    let help = if is_free { help.short('h') } else { help };
     // Otherwise these options would be under the heading of the last group.
     let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(None::<&'static str>);
-    let command = command.arg(help.help("Print this help and exit")).arg(version);
+    let command = command.arg(help.help("Print this help and exit")).arg(version_option());
     if !advanced {
         return command;
     }
@@ -91,8 +111,8 @@ pub fn with_help_and_version(command: Command) -> Command {
 }
 
 /// `--log`, which every command of our own has, and the program before the name of a command.
-pub fn log_option() -> Arg {
-    let help = "Print to standard error what is decided and why: the level error, warn, info, debug or trace [default: PACKLINE_LOG]";
+fn log_option() -> Arg {
+    let help = "Log decisions to standard error: error, warn, info, debug or trace [default: PACKLINE_LOG]";
     Arg::new(LOG).long("log").value_name("LEVEL").value_parser(one_of(LEVELS)).hide_possible_values(true).help(help)
 }
 

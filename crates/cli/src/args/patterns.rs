@@ -14,7 +14,7 @@ use crate::ui::io::Io;
 /// `--exclude` and `--exclude-from`.
 #[derive(Debug, clap::Args)]
 pub struct Exclude {
-    /// Leave out the entries that match PATTERN, and everything below them; see Patterns
+    /// Leave out the entries that match PATTERN, such as '*.o' or /var/cache, and everything below them
     #[arg(short = 'x', long, value_name = "PATTERN")]
     exclude: Vec<OsString>,
     /// Leave out what matches the patterns in FILE, one per line; - reads standard input
@@ -60,9 +60,10 @@ impl Exclude {
     }
 }
 
-/// The language of patterns, for the help of each command that has patterns.
+/// The language of patterns, a section of the manual page of each command that has patterns.
 pub const LANGUAGE: &str = "\
-Patterns: a pattern without '/' matches names at any depth: '*.gz', bin. A pattern with '/' matches complete paths, and a leading '/' \
+# Patterns\n\
+A pattern without '/' matches names at any depth: '*.gz', bin. A pattern with '/' matches complete paths, and a leading '/' \
 or './' means only that: 'etc/*.conf', /bin. A trailing '/' matches directories only.\n\
 '*' matches any characters except '/', '?' matches one character except '/', and '**' matches any characters: 'usr/**/*.h'. '[a-z]' \
 matches one character of a set, '[!a-z]' one that is not in the set, and '[[:digit:]]' one of a class. '{gz,xz}' matches either word. \

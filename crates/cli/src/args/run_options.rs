@@ -24,11 +24,11 @@ use crate::ui::trace::Recorder;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct SchedulingOptions {
-    /// Share a run queue among the workers on one core (smt), last-level cache (llc), package or machine (all)
+    /// Share a run queue among the workers of a core (smt), last-level cache (llc), package or machine (all)
     #[arg(long, alias = "share", value_name = "WHICH", default_value = "llc", hide_short_help = true)]
     #[arg(value_parser = one_of(QueueDomain::EVERY.map(|domain| (domain.name(), domain))))]
     queue_per: QueueDomain,
-    /// Choose a worker's next job: the earliest of all queues, or one of its own queue unless another is longer (local)
+    /// Choose a worker's next job: the earliest, or one of its own queue unless another is longer (local)
     #[arg(long, value_name = "WHICH", default_value = "earliest", hide_short_help = true)]
     #[arg(value_parser = one_of(Policy::EVERY.map(|policy| (policy.name(), policy))))]
     policy: Policy,
@@ -106,8 +106,8 @@ impl SchedulingOptions {
     fn refuse_existing(&self, force: Option<bool>) -> Result<(), Failure> {
         let existing = self.trace.as_ref().filter(|path| fs::metadata(path).is_ok());
         let Some(path) = existing.filter(|_| force != Some(true)) else { return Ok(()) };
-        let expected = if force.is_some() { "--force to replace it" } else { "a new name" };
-        Err(Failure::failed(format!("{}: exists already (expected {expected})", path.escaped())))
+        let hint = if force.is_some() { "--force replaces it" } else { "choose another name" };
+        Err(Failure::failed(format!("{}: already exists; {hint}", path.escaped())))
     }
 }
 
@@ -202,7 +202,7 @@ impl RunOptions {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Machine {
-    /// Run N worker threads; 0 does everything on the main thread. The result does not depend on N [default: number of CPUs]
+    /// Run N worker threads, or none with 0; the result is the same [default: number of CPUs]
     #[arg(short, long, value_name = "N", value_parser = number::<usize>(0..=1024))]
     jobs: Option<usize>,
     #[command(flatten)]
@@ -213,8 +213,7 @@ pub struct Machine {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Memory {
-    /// Limit memory. With less memory, fewer threads run and temporary files may be used; the result is the same [default: what the cgroup
-    /// allows]
+    /// Limit memory. With less, fewer threads run; the result is the same [default: what the cgroup allows]
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
 }

@@ -36,8 +36,7 @@ impl TreeOptions<'_> {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct PackVerity {
-    /// Write the dm-verity hash tree to IMAGE.verity, or append it to the image, and the root hash to IMAGE.roothash. See 'packline help
-    /// verity'
+    /// Write the dm-verity hash tree to IMAGE.verity or append it to the image, and write the root hash to IMAGE.roothash
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "files")]
     #[arg(value_parser = one_of([("files", VerityPlace::Files), ("append", VerityPlace::Append)]))]
     #[arg(conflicts_with = "dry_run")]

@@ -33,8 +33,8 @@ impl WorkOptions {
         io: &Io,
     ) -> Result<RunOptions, Failure> {
         if let Some((name, _)) = inputs.iter().find(|(_, path)| path.as_os_str() == "-") {
-            let expected = "a file, because it is read at any offset; ./- is a file named '-'";
-            return Err(Failure::usage(format!("{name} cannot be standard input (expected {expected})")));
+            let why = "because it is read at any offset; name a file (./- is a file named '-')";
+            return Err(Failure::usage(format!("{name} cannot be standard input, {why}")));
         }
         let files: Vec<&Path> = inputs.iter().map(|(_, path)| *path).chain(others.iter().copied()).collect();
         self.scheduling.start(self.reporting.stats, Some(force), &files, io)

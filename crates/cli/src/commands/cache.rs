@@ -22,7 +22,7 @@ enum Action {
     Clear,
 }
 
-/// Manage a cache of compressed blocks
+/// Show, trim, verify or clear a cache of compressed blocks
 #[derive(Debug, clap::Args)]
 pub struct Cache {
     /// info prints the contents and whether the server answers; trim removes the least recently used entries, down to --cache-size; verify
@@ -50,16 +50,19 @@ impl Command for Cache {
 
     fn details() -> String {
         "PLACE is a directory, the URL of a server, http://[USER:PASSWORD@]HOST[:PORT][/PREFIX], or both as DIR,URL. A run \
-         compresses only the blocks that the cache does not have; the output has the same bytes.\n\n\
+         compresses only the blocks that the cache does not have; the output has the same bytes.\n\
+         # Damage\n\
          A damaged entry is found whenever it is read, and the block is compressed again: 'verify' is never needed before a \
-         pack. Other processes may use the cache at the same time.\n\n\
+         pack. Other processes may use the cache at the same time.\n\
+         # Servers\n\
          A server speaks HTTP like bazel-remote, and like the caches of Bazel, ccache and sccache: GET and PUT of URL/ac/KEY. \
          The server manages its own entries; 'info' asks whether it answers. With DIR,URL packline asks the directory first, \
          and stores there what the server has. packline sends newly compressed blocks to the server over up to four \
          connections while it works. It continues without the server, after one warning, if the server does not answer within \
          3 seconds, if three requests fail in a row, or if slow answers have cost 2 seconds. An answer is slow if it takes \
          longer than compressing and longer than 50 ms. packline uses no proxy and follows no redirection. Other users can \
-         see a password on the command line, but not one in PACKLINE_CACHE.\n\n\
+         see a password on the command line, but not one in PACKLINE_CACHE.\n\
+         # Trust\n\
          packline does not trust a directory or a server: it decodes each entry and compares it with the block before using \
          it. Whoever may write to a cache can change how blocks are compressed, but never what they contain. For images that \
          must be the same everywhere, let only trusted machines write to the cache."
@@ -68,7 +71,7 @@ impl Command for Cache {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if matches!(self.action, Action::Verify | Action::Clear) && invocation.has("cache-size") {
-            return Err(wrong("cache-size", "has no effect here (expected 'trim' or 'info')"));
+            return Err(wrong("cache-size", "has an effect only with 'trim' and 'info'"));
         }
         let CacheLocations { directory, server } = self.cache.locations(io)?;
         let server = server.map(|server| self.cache.server(&server)).transpose()?;
@@ -84,8 +87,8 @@ impl Command for Cache {
                 self.print(&url, &json!({ "server": url, "answers": true }), "answers", io)
             }
             (Some(server), _) if is_alone => {
-                let expected = "a directory for 'trim', 'verify' and 'clear'; a server manages its own entries";
-                Err(wrong("cache", format!("{server} is a server (expected {expected})")))
+                let reason = "a server manages its own entries; 'trim', 'verify' and 'clear' need a directory";
+                Err(wrong("cache", format!("{server}: {reason}")))
             }
             _ => Ok(()),
         }

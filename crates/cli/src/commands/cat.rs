@@ -18,7 +18,7 @@ use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
 use crate::ui::size::parse_size;
 
-/// Print the contents of files in an image or a tar, or the content of a .lrz or .pln file
+/// Print files of an image or a tar, or the content of a .pln file
 #[derive(Debug, clap::Args)]
 pub struct Cat {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct Cat {
     /// The files to print, as paths in the image or the tar, in this order; patterns are not allowed
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Print this range of a .pln file: from byte START, counted from 0, up to but not including END. Both may be left out
+    /// Print the bytes of a .pln file from START up to but not including END. Both may be left out
     #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
     #[command(flatten)]
@@ -41,6 +41,7 @@ pub struct Cat {
 
 impl Command for Cat {
     const NAME: &'static str = "cat";
+    const ESSENTIAL: &'static [&'static str] = &["range", "offset", "identity", "passphrase-file", "jobs", "mem"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline cat root.sqfs etc/passwd etc/group",
@@ -49,7 +50,8 @@ impl Command for Cat {
     ];
 
     fn details() -> String {
-        "Links are followed inside the image or the tar. If a path does not lead to a file, nothing is printed.\n\
+        "# Links and sources\n\
+         Links are followed inside the image or the tar. If a path does not lead to a file, nothing is printed.\n\
          Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the tar in \
          it.\n\
          If a tar has two entries at one path, the last one counts. A tar is read twice, once for its entries and once for \
@@ -77,7 +79,7 @@ impl Command for Cat {
             archive = self.place.offset.open_in_pln(file, &self.keys, &resources, io)?;
         }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
-            return Err(Failure::usage("missing argument: PATH"));
+            return Err(Failure::usage("a path in the archive is missing: packline cat IMAGE PATH..."));
         }
         if let Some(file) = identity {
             io.refuse_stdout(file, &archive.display_path())?;
@@ -103,7 +105,7 @@ impl Command for Cat {
 
 pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
     if cat.place.offset.is_given() {
-        return Err(wrong("offset", "has no effect on a .pln file (expected --range)"));
+        return Err(wrong("offset", "has no effect on a .pln file; use --range"));
     }
     if !cat.paths.is_empty() {
         return Err(wrong("range", "cannot be used with PATH"));

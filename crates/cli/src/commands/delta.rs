@@ -21,7 +21,7 @@ use crate::ui::observer::with_observer;
 use crate::ui::size::{count, show_bytes, show_ratio};
 use crate::ui::target;
 
-/// Write a delta that 'packline patch' uses to rebuild NEW from OLD
+/// Write a delta from which 'packline patch' rebuilds NEW
 #[derive(Debug, clap::Args)]
 pub struct Delta {
     /// The file that exists where the delta will be applied: an image, a tar, any file or block device
@@ -33,11 +33,10 @@ pub struct Delta {
     /// The delta to write; - is standard output
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     delta: PathBuf,
-    /// Choose the effort. Higher levels find shorter repeats and take more memory: 1 GB and more from 8 on
+    /// Choose the effort. Higher levels find shorter repeats and take more memory: at least 1 GB from 8 on
     #[arg(short, long, default_value = "7", value_parser = number::<u32>(1..=9))]
     level: u32,
-    /// Name the codec that compressed NEW's blocks if NEW is an image: NAME[:key=value,...]. If repeated, the codecs are tried in order
-    /// [default: those that the image's options allow]
+    /// Name the codec that compressed NEW's blocks, if NEW is an image: NAME[:key=value,...]. May be repeated [default: from the image]
     #[arg(short, long, value_parser = text_or_help(codec_help_request).words(codecs))]
     codec: Vec<String>,
     #[command(flatten)]
@@ -72,6 +71,8 @@ struct Shared {
 
 impl Command for Delta {
     const NAME: &'static str = "delta";
+    const ESSENTIAL: &'static [&'static str] =
+        &["level", "codec", "force", "jobs", "mem", "quiet", "no-progress", "json", "stats"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline delta root-1.sqfs root-2.sqfs root-1-2.pld",
@@ -80,10 +81,12 @@ impl Command for Delta {
     ];
 
     fn details() -> String {
-        "packline decompresses the blocks of a SquashFS image and compares their content, whatever the codecs and block sizes \
+        "# Images\n\
+         packline decompresses the blocks of a SquashFS image and compares their content, whatever the codecs and block sizes \
          of OLD and NEW. This includes files that contain an image, such as an AppImage. 'packline patch' compresses NEW's blocks \
          again to the same bytes, or copies them from OLD. A delta contains unchanged blocks only if they are from another \
          packer, no codec of packline reproduces them, and OLD does not have them.\n\
+         # Versions\n\
          A delta can be applied by the version of packline that wrote it, and by versions whose codecs give the same bytes; \
          other versions report an error.\n\
          The delta's bytes depend on OLD, NEW, --level and --codec alone."
@@ -112,6 +115,7 @@ impl Command for Delta {
 
 impl Command for Patch {
     const NAME: &'static str = "patch";
+    const ESSENTIAL: &'static [&'static str] = &["force", "jobs", "mem", "quiet", "no-progress", "json", "stats"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline patch root-1.sqfs root-1-2.pld root-2.sqfs",

@@ -17,8 +17,9 @@ use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::type_name;
+use crate::ui::time::Moment;
 
-/// Show the differences between two trees, each an image or a directory
+/// Show the differences between two images or directories
 #[derive(Debug, clap::Args)]
 pub struct Diff {
     /// The first tree: an image (a file, a block device or a pipe; - for standard input), or a directory
@@ -74,11 +75,23 @@ pub struct Diff {
 
 impl Command for Diff {
     const NAME: &'static str = "diff";
+    const ESSENTIAL: &'static [&'static str] = &[
+        "no-contents",
+        "no-owner",
+        "no-permissions",
+        "no-times",
+        "no-xattrs",
+        "no-hard-links",
+        "super",
+        "extract",
+        "json",
+        "quiet",
+    ];
 
     const EXAMPLES: &'static [&'static str] = &["packline diff -T build-1.sqfs rootfs/"];
 
     fn details() -> String {
-        "How the images were packed makes no difference: codec, block size and order are ignored.\n\
+        "The way in which the images were packed makes no difference: codec, block size and order are ignored.\n\
          Each line is one difference: '- PATH' is only in OLD, '+ PATH' is only in NEW, and '! PATH: WHAT' differs. Names are \
          written as in 'packline list'."
             .to_string()
@@ -234,7 +247,7 @@ fn described(what: &What) -> String {
         What::Form { extended } => format!("{} inode", if *extended { "extended" } else { "basic" }),
         What::Mode(old, new) => format!("permissions {old:04o} -> {new:04o}"),
         What::Owner(old, new) => format!("owner {} -> {}", owner(old), owner(new)),
-        What::Time(old, new) => format!("time {old} -> {new}"),
+        What::Time(old, new) => format!("time {} -> {}", Moment::of(*old).iso(), Moment::of(*new).iso()),
         What::Number(old, new) => format!("inode number {old} -> {new}"),
         What::Target(old, new) => format!("link target {} -> {}", escaped(old), escaped(new)),
         What::Device(old, new) => format!("device {} -> {}", device(old), device(new)),

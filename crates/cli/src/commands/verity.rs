@@ -14,7 +14,7 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
 
-/// Write the dm-verity hash tree of an image, its root hash, and a signature of the root hash
+/// Write the dm-verity hash tree, root hash and signature of an image
 #[derive(Debug, clap::Args)]
 pub struct Verity {
     /// The image: a block device, or a file of any format whose size is a multiple of 4096 bytes
@@ -44,6 +44,8 @@ pub struct Verity {
 
 impl Command for Verity {
     const NAME: &'static str = "verity";
+    const ESSENTIAL: &'static [&'static str] =
+        &["append", "key", "cert", "salt", "uuid", "force", "quiet", "json", "jobs", "mem"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline verity app.raw --key key.pem --cert cert.pem",
@@ -53,11 +55,13 @@ impl Command for Verity {
     ];
 
     fn details() -> String {
-        "The hash tree has the bytes that 'veritysetup format' writes with the same salt and UUID: SHA-256, blocks of 4096 \
-         bytes, a superblock. 'packline pack --verity' writes it together with the image, without reading the image again.\n\
-         The files have the names that systemd looks for. For app.raw they are app.verity (the hash tree), app.roothash (the \
+        "The files have the names that systemd looks for. For app.raw they are app.verity (the hash tree), app.roothash (the \
          root hash, in hexadecimal without a line feed) and app.roothash.p7s (its signature). For any other name, such as \
          app.sqfs, they are app.sqfs.verity and so on.\n\
+         # Hash tree\n\
+         The hash tree has the bytes that 'veritysetup format' writes with the same salt and UUID: SHA-256, blocks of 4096 \
+         bytes, a superblock. 'packline pack --verity' writes it together with the image, without reading the image again.\n\
+         # Signature and salt\n\
          The signature is detached PKCS#7 (DER) over the text of app.roothash, without certificates and attributes, as the \
          kernel and systemd check it and as 'openssl smime -sign -nocerts -noattr -binary' writes it. Keys are RSA, P-256 or \
          P-384, and not encrypted.\n\

@@ -10,7 +10,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Link the names of the programs that packline replaces to this program
+/// Link the names of the drop-ins to this program
 #[derive(Debug, clap::Args)]
 pub struct Links {
     /// The directory for the links
@@ -34,14 +34,14 @@ impl Command for Links {
 
     fn details() -> String {
         format!(
-            "The names are {}.\n\
+            "The names are {}. 'packline help drop-ins' describes the programs.\n\
              If a name exists and is not a link to the same target, the command fails and changes nothing; --force replaces it.",
             names().collect::<Vec<_>>().join(", ")
         )
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let no_program = || Failure::failed("the path of this program is not known (expected --target)");
+        let no_program = || Failure::failed("the path of this program is not known; use --target");
         let target = self.target.clone().or_else(|| io.host.program.clone()).ok_or_else(no_program)?;
         if !self.force {
             self.refuse_others(&target)?;
@@ -65,7 +65,7 @@ impl Links {
             match link.read_link() {
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
                 Ok(existing) if existing == target => {}
-                _ => return Err(Failure::failed(format!("{}: exists already (--force replaces it)", link.escaped()))),
+                _ => return Err(Failure::failed(format!("{}: already exists; --force replaces it", link.escaped()))),
             }
         }
         Ok(())

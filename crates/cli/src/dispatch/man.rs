@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::Arg;
 use roff::{Inline, Roff, bold, italic, roman};
 
+use crate::args::help::{headings, options_under, split_details, term};
 use crate::args::parser::parser_of;
 use crate::args::{Command, Compat, Entry, Invocation};
-use crate::dispatch::table::{COMMANDS, command_name, find, parser_of_all, unknown_command};
+use crate::dispatch::overview;
+use crate::dispatch::table::{COMMANDS, GROUPS, command_name, find, parser_of_all, unknown_command};
 use crate::ui::escape::Escape;
 use crate::ui::exit_status;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::wrap::wrap;
 
-/// Print a manual page (roff)
+/// Print a manual page in roff, or write all manual pages
 #[derive(Debug, clap::Args)]
 pub struct ManPage {
     /// The command [default: packline]
@@ -28,7 +30,8 @@ pub struct ManPage {
 impl Command for ManPage {
     const NAME: &'static str = "man";
 
-    const EXAMPLES: &'static [&'static str] = &["packline man pack | man -l -"];
+    const EXAMPLES: &'static [&'static str] =
+        &["packline man pack | man -l -", "packline man --all /usr/local/share/man/man1"];
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(directory) = self.all {
@@ -55,17 +58,9 @@ fn name_of(command: &Entry) -> String {
 }
 
 /// The date of the last change of the pages.
-const DATE: &str = "2026-11-26";
+const DATE: &str = "2026-11-27";
 /// The width of lines in the source: below 80 bytes with the escapes that roff adds.
 const COLUMNS: usize = 66;
-/// Groups of commands whose pages refer to one another.
-const GROUPS: [&[&str]; 4] = [
-    &["pack", "unpack", "list", "cat", "info", "verify", "diff"],
-    &["mount", "umount"],
-    &["compress", "decompress"],
-    &["links", "man", "completions"],
-];
-
 /// Returns the page of a command, or of the program.
 fn page(command: Option<&Entry>) -> String {
     let mut parser = command.map_or_else(parser_of_all, parser_of);
@@ -74,6 +69,7 @@ fn page(command: Option<&Entry>) -> String {
     let mut roff = Roff::new();
     head(&mut roff, parser.clone(), &name, command);
     options(&mut roff, &parser);
+    sections(&mut roff, command);
     if command.is_none() {
         let names: Vec<(String, String)> =
             COMMANDS.iter().map(|entry| (format!("{}(1)", name_of(entry)), about(&parser_of(entry)))).collect();
@@ -88,13 +84,14 @@ fn page(command: Option<&Entry>) -> String {
             text(&mut roff, line);
         }
     }
-    let examples = command.map_or([].as_slice(), |command| command.examples);
+    let examples = command.map_or(overview::EXAMPLES.as_slice(), |command| command.examples);
     if !examples.is_empty() {
         roff.control("SH", ["EXAMPLES"]).control("nf", []);
-        examples.iter().for_each(|line| _ = roff.text([roman(*line)]));
+        examples.iter().for_each(|line| _ = roff.text([roman(line.trim_start())]));
         roff.control("fi", []);
     }
-    list(&mut roff, "EXIT STATUS", exit_status::rows(command.map_or(Compat::Packline, |command| command.compat)));
+    let (compat, own) = command.map_or((Compat::Packline, ""), |command| (command.compat, command.name));
+    list(&mut roff, "EXIT STATUS", exit_status::rows(compat, own).into_iter());
     list(&mut roff, "ENVIRONMENT", environment(command, &parser));
     roff.control("SH", ["SEE ALSO"]);
     text(&mut roff, &see_also(command));
@@ -117,50 +114,52 @@ fn head(roff: &mut Roff, mut parser: clap::Command, name: &str, command: Option<
     roff.control("SH", ["SYNOPSIS"]).text([bold(usage.trim_start_matches("Usage: "))]);
     roff.control("SH", ["DESCRIPTION"]);
     text(roff, &format!("{about}."));
-    for line in command.map_or(String::new(), |command| (command.details)()).lines().filter(|line| !line.is_empty()) {
+    let (lead, _) = split_details(&details(command));
+    paragraphs(roff, &lead);
+}
+
+fn details(command: Option<&Entry>) -> String {
+    command.map_or(String::new(), |command| (command.details)())
+}
+
+/// Writes the sections that the help leaves out.
+fn sections(roff: &mut Roff, command: Option<&Entry>) {
+    let (_, sections) = split_details(&details(command));
+    if !sections.is_empty() {
+        roff.control("SH", ["NOTES"]);
+    }
+    for (title, body) in sections {
+        roff.control("SS", [title.as_str()]);
+        paragraphs(roff, &body);
+    }
+}
+
+fn paragraphs(roff: &mut Roff, body: &str) {
+    for line in body.lines().filter(|line| !line.is_empty()) {
         roff.control("PP", []);
         text(roff, line);
     }
 }
 
-/// Writes the options under their headings; options without a heading come first.
+/// Writes the operands, then the options under their headings.
 fn options(roff: &mut Roff, parser: &clap::Command) {
     roff.control("SH", ["OPTIONS"]);
-    let mut headings = vec![None];
-    for argument in parser.get_arguments() {
-        if !headings.contains(&argument.get_help_heading()) {
-            headings.push(argument.get_help_heading());
-        }
-    }
-    for heading in headings {
+    parser.get_positionals().for_each(|operand| option(roff, operand));
+    for heading in headings(parser) {
         if let Some(heading) = heading {
             roff.control("SS", [heading]);
         }
-        let shown = |argument: &&Arg| argument.get_help_heading() == heading && !argument.is_hide_set();
-        for argument in parser.get_arguments().filter(shown) {
-            roff.control("TP", []).text(term(argument));
-            text(roff, &argument.get_help().map(ToString::to_string).unwrap_or_default());
-        }
+        options_under(parser, heading).for_each(|argument| option(roff, argument));
     }
 }
 
-/// Returns all names of an option with its value, or the name of an operand.
-fn term(argument: &Arg) -> Vec<Inline> {
-    let shown = argument.to_string();
-    if argument.is_positional() {
-        return vec![italic(shown)];
-    }
-    let shorts = argument.get_short_and_visible_aliases().unwrap_or_default();
-    let longs = argument.get_long_and_visible_aliases().unwrap_or_default();
-    let names = shorts.iter().map(|short| format!("-{short}")).chain(longs.iter().map(|long| format!("--{long}")));
-    let mut parts = Vec::new();
-    for name in names {
-        parts.extend([bold(name), roman(", ")]);
-    }
+fn option(roff: &mut Roff, argument: &Arg) {
+    let (names, value) = term(argument);
+    let mut parts: Vec<Inline> = names.into_iter().flat_map(|name| [bold(name), roman(", ")]).collect();
     parts.pop();
-    let value = shown.find([' ', '[', '=']).map_or("", |at| &shown[at..]);
     parts.push(italic(value));
-    parts
+    roff.control("TP", []).text(parts);
+    text(roff, &argument.get_help().map(ToString::to_string).unwrap_or_default());
 }
 
 /// Writes a section of terms and their meanings; without terms it writes nothing.
@@ -196,6 +195,7 @@ fn environment(command: Option<&Entry>, parser: &clap::Command) -> impl Iterator
             "PACKLINE_CACHE",
             "Cache of compressed blocks, in the form of --cache; other users cannot see a password in it",
         ),
+        (true, "NO_COLOR", "If it is set, messages have no colours"),
         (true, "PACKLINE_LOG", "Level of the log on standard error: error, warn, info, debug or trace"),
         (lrzip, "LRZIP", "NOCONFIG ignores lrzip.conf"),
         (lrzip, "HOME", "Directory that may contain .lrzip/lrzip.conf"),
@@ -205,7 +205,8 @@ fn environment(command: Option<&Entry>, parser: &clap::Command) -> impl Iterator
 
 fn see_also(command: Option<&Entry>) -> String {
     let Some(command) = command else { return "mksquashfs(1), tar2sqfs(1), lrzip(1), mount(8)".to_string() };
-    let group = GROUPS.into_iter().find(|group| group.contains(&command.name)).unwrap_or_default();
+    let group = GROUPS.iter().find(|group| group.commands.contains(&command.name));
+    let group = group.map_or([].as_slice(), |group| group.commands);
     let others = group.iter().filter(|&&other| other != command.name).map(|other| format!("packline-{other}(1)"));
     ["packline(1)".to_string()].into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }

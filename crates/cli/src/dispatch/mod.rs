@@ -3,6 +3,7 @@
 mod completions;
 mod links;
 mod man;
+mod overview;
 pub mod table;
 
 use std::ffi::{OsStr, OsString};
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use packline_codec::{LIBRARIES, Spec};
+use packline_runtime::escape;
 
 use crate::args::parser::{self, bare_parser_of, full_name, help_parser_of, without_digits};
 use crate::args::single_dash::with_two_hyphens;
@@ -49,6 +51,7 @@ fn run_named(mut arguments: &[OsString], io: &mut Io) -> u8 {
     let Some((name, rest)) = arguments.split_first() else { return run_bare(arguments, io) };
     match (name.to_str(), rest) {
         (Some("help"), []) => return run_bare(&["--help".into()], io),
+        (Some("help"), [topic]) if topic == "drop-ins" => return print(&overview::drop_in_help(io.host.columns), io),
         (Some("help"), [command]) => return run_named(&[command.clone(), "--help".into()], io),
         // The parser of all commands takes longer than the rest of the process.
         (Some("version" | "--version" | "-V"), []) => {
@@ -122,7 +125,8 @@ fn print(text: &str, io: &mut Io) -> u8 {
 /// Handles a command line without a command: `--help`, `--version`, or wrong usage.
 fn run_bare(arguments: &[OsString], io: &mut Io) -> u8 {
     let called = Called { by: "packline", name: "packline".to_string(), longs: Vec::new(), one_hyphen: false };
-    match parser_of_all().term_width(io.host.columns).try_get_matches_from(with_name("packline", arguments)) {
+    let parser = parser_of_all().override_help(overview::help(io.host.columns));
+    match parser.try_get_matches_from(with_name("packline", arguments)) {
         Ok(_) => report(&Failure::usage("missing command"), "packline", 2, io),
         Err(error) => answer(error, &called, 2, io),
     }
@@ -138,7 +142,8 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
     io.called = called;
     let usage_status = command.compat.usage_status();
     // A lone -h requests help, also for `list`.
-    let words = if words == ["-h"] { &[OsString::from("--help")] } else { words };
+    let help = if command.compat.is_drop_in() { "--help" } else { "-?" };
+    let words = if words == ["-h"] { &[OsString::from(help)] } else { words };
     let mut parser = bare_parser_of(command);
     let arguments = match command.compat {
         Compat::SquashfsTools => {
@@ -200,7 +205,7 @@ fn run_parsed(command: &Entry, invocation: &Invocation, io: &mut Io) -> Result<(
 /// Rejects `--json` if standard output is closed, before any work whose result could not be reported.
 fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
     if io.streams.stdout_closed {
-        return Err(Failure::failed(format!("{STDOUT} is closed (--json needs it)")));
+        return Err(Failure::failed(format!("{STDOUT} is closed, and --json needs it")));
     }
     Ok(())
 }
@@ -209,7 +214,7 @@ fn json_has_a_reader(io: &Io) -> Result<(), Failure> {
 fn answer(error: clap::Error, called: &Called<'_>, usage_status: u8, io: &mut Io) -> u8 {
     let error = usage::escaped(error);
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(&called.rendered(&error)) {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match io.print(&called.help(&error)) {
             Ok(()) => 0,
             Err(failure) => report(&failure, called.by, usage_status, io),
         },
@@ -218,7 +223,7 @@ fn answer(error: clap::Error, called: &Called<'_>, usage_status: u8, io: &mut Io
             usage_status
         }
         _ => {
-            io.eprint_lines(&format!("{}: {}", called.by, called.message(&error)));
+            io.print_error(called.by, &escape::lines(&called.message(&error)));
             usage_status
         }
     }
@@ -227,11 +232,11 @@ fn answer(error: clap::Error, called: &Called<'_>, usage_status: u8, io: &mut Io
 fn report(failure: &Failure, called: &str, usage_status: u8, io: &mut Io) -> u8 {
     match failure {
         Failure::Usage(message) => {
-            io.eprintln(&format!("{called}: {message}"));
+            io.print_error(called, &escape::line(message));
             usage_status
         }
         Failure::Failed(message) | Failure::Memory(message) => {
-            io.eprint_lines(&format!("{called}: {}", indented(&message.to_string())));
+            io.print_error(called, &escape::lines(&indented(&message.to_string())));
             1
         }
         // The reader is gone; ripgrep exits with 0 too.

@@ -6,7 +6,7 @@ use clap::Command;
 
 use super::{completions, links, man};
 use crate::args::Entry;
-use crate::args::parser::{log_option, parser_of, with_help_and_version};
+use crate::args::parser::{parser_of, with_general_options};
 use crate::args::value::{TextOrHelp, text_or_help};
 #[cfg(feature = "mount")]
 use crate::commands::mount;
@@ -67,6 +67,23 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<man::ManPage>(),
 ];
 
+/// Commands of packline's own that have one purpose.
+pub struct Group {
+    pub heading: &'static str,
+    pub commands: &'static [&'static str],
+}
+
+/// All of packline's own commands, in the order of the help.
+pub static GROUPS: [Group; 4] = [
+    Group {
+        heading: "Images",
+        commands: &["pack", "unpack", "list", "cat", "info", "diff", "verify", "mount", "umount"],
+    },
+    Group { heading: "Files and streams", commands: &["compress", "decompress"] },
+    Group { heading: "Updates and protection", commands: &["delta", "patch", "protect", "repair", "verity"] },
+    Group { heading: "Tools", commands: &["bench", "cache", "links", "completions", "man"] },
+];
+
 pub fn find(name: &OsStr) -> Option<&'static Entry> {
     let is = |known: &str| OsStr::new(known) == name;
     COMMANDS.iter().find(|command| is(command.name) || command.aliases.iter().any(|alias| is(alias)))
@@ -81,7 +98,7 @@ pub fn parser_of_all() -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommands(COMMANDS.iter().map(|entry| parser_of(entry).bin_name(format!("packline {}", entry.name))));
-    with_help_and_version(command).arg(log_option())
+    with_general_options(command)
 }
 
 /// Parses the name of a command; completions know all names.
@@ -89,10 +106,8 @@ pub fn command_name() -> TextOrHelp {
     text_or_help(|_| None).words(|| COMMANDS.iter().map(|command| command.name.to_string()).collect())
 }
 
-/// Returns the error for an unknown command. It lists packline's own commands, and also recognises a misspelled drop-in.
+/// Returns the error for an unknown command, with similar names. It also recognises a misspelled drop-in.
 pub fn unknown_command(name: &OsStr) -> Failure {
     let known: Vec<&str> = COMMANDS.iter().flat_map(|command| [&[command.name], command.aliases].concat()).collect();
-    let own = COMMANDS.iter().filter(|command| !command.compat.is_drop_in());
-    let own: Vec<&str> = own.map(|command| command.name).collect();
-    usage::unknown_command(name, &known, &own)
+    usage::unknown_command(name, &known)
 }

@@ -36,6 +36,11 @@ fn filled(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Returns whether messages on a terminal may have colours: `NO_COLOR` is not set, and `TERM` is not `dumb`.
+pub fn permits_colour() -> bool {
+    filled("NO_COLOR").is_none() && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+}
+
 /// `HOME`.
 pub fn home() -> Option<PathBuf> {
     directory_in("HOME")

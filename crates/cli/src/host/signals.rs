@@ -23,6 +23,7 @@ struct Acts {
     /// The list of temporary files, until the thread that waits for signals starts.
     unwatched: Option<Temporaries>,
     first: Option<FirstAct>,
+    notice: Option<FirstAct>,
     last: Option<LastAct>,
 }
 
@@ -53,6 +54,11 @@ impl ShutdownHook {
         self.acts().first = Some(Box::new(first));
         // Without a thread, the signal ends the process without this action.
         let _: io::Result<()> = self.watch();
+    }
+
+    /// Sets the action that says on a terminal that the command was stopped. It does not run if there is a last action.
+    pub fn set_notice(&self, notice: impl FnOnce() + Send + 'static) {
+        self.acts().notice = Some(Box::new(notice));
     }
 
     fn acts(&self) -> MutexGuard<'_, Acts> {
@@ -92,6 +98,9 @@ fn handle_in_thread(temporaries: Temporaries, shutdown: ShutdownHook) -> io::Res
                 first();
             }
             temporaries.remove_for_good();
+            if let (Some(notice), None) = (acts.notice, &acts.last) {
+                notice();
+            }
             std::process::exit(acts.last.map_or(128 + signal, |last| i32::from(last())));
         }
     })?;

@@ -116,6 +116,7 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) 
         stdout: out,
         stderr: err,
         terminal: false,
+        colour: false,
         in_terminal: false,
         out_terminal: false,
         streams: Streams::default(),

@@ -38,7 +38,7 @@ fn each_drop_in_gets_a_link_to_the_program() {
     assert!(again.status == 0 && again.out.is_empty(), "{again:?}");
 
     let other = run(&["links", text, "--target", "../packline"]);
-    assert!(other.status == 1 && other.err.contains("exists already (--force replaces it)"), "{other:?}");
+    assert!(other.status == 1 && other.err.contains("already exists; --force replaces it"), "{other:?}");
     assert!(targets("/opt/packline"));
     assert_eq!(run(&["links", text, "--target", "../packline", "--force"]).status, 0);
     assert!(targets("../packline"));
@@ -50,7 +50,7 @@ fn keeps_existing_file_and_creates_no_link() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("lrzip"), "x").unwrap();
     let ran = run(&["links", directory.path().to_str().unwrap(), "--target", "p"]);
-    assert!(ran.status == 1 && ran.err.contains("lrzip: exists already"), "{ran:?}");
+    assert!(ran.status == 1 && ran.err.contains("lrzip: already exists"), "{ran:?}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     assert!(run(&["links", "/nonexistent"]).err.contains("the path of this program is not known"));
 }

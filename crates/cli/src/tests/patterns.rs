@@ -290,9 +290,11 @@ fn rejects_invalid_patterns() {
 }
 
 #[test]
-fn the_help_of_each_command_describes_patterns() {
+fn manual_of_each_command_describes_patterns() {
     for command in ["pack", "unpack", "list"] {
-        assert!(run(&[command, "--help"]).out.contains(crate::args::patterns::LANGUAGE), "{command}");
+        let page = run(&["man", command]).out;
+        assert!(page.contains(".SS Patterns\n") && page.contains("matches names at any depth"), "{command}");
+        assert!(run(&[command, "--help"]).out.contains("Patterns"), "{command}");
     }
 }
 

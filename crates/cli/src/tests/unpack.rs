@@ -29,7 +29,7 @@ fn default_destination_is_name_without_ending() {
     // The default destination must not exist: tests run in this crate's directory, which has `src`.
     std::fs::copy(&image, sandbox.at("src.sqfs")).unwrap();
     let there = run(&["unpack", "-f", &sandbox.arg("src.sqfs")]);
-    assert!(there.status == 1 && there.err.contains("src: exists already (expected DEST"), "{there:?}");
+    assert!(there.status == 1 && there.err.contains("src: already exists; name another"), "{there:?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct Elapsed {
 }
 
 impl Elapsed {
-    /// Returns text such as `2.31 s, 216 MB/s`; the rate is shown from 1 MB on.
+    /// Returns text such as `2.31 s, 216 MiB/s`; the rate is shown from 1 MiB on.
     pub fn text(&self) -> String {
         let rate = self.rate().map_or(String::new(), |rate| format!(", {}", show_rate(rate)));
         format!("{}{rate}", show_time(self.time))
@@ -65,11 +65,14 @@ pub fn show_time(time: Duration) -> String {
     }
 }
 
+const MIB: f64 = 1_048_576.0;
+const TEN_MIB: f64 = 10.0 * MIB;
+
 fn show_rate(rate: f64) -> String {
     match rate {
-        ..1e6 => format!("{:.0} kB/s", rate / 1e3),
-        1e6..1e7 => format!("{:.1} MB/s", rate / 1e6),
-        _ => format!("{:.0} MB/s", rate / 1e6),
+        ..MIB => format!("{:.0} KiB/s", rate / 1024.0),
+        MIB..TEN_MIB => format!("{:.1} MiB/s", rate / MIB),
+        _ => format!("{:.0} MiB/s", rate / MIB),
     }
 }
 
@@ -87,10 +90,10 @@ mod tests {
             (elapsed(0, 0), "1 ms"),
             (elapsed(0, 5 << 20), "1 ms"),
             (elapsed(999, 3), "999 ms"),
-            (elapsed(2310, 500_000_000), "2.31 s, 216 MB/s"),
-            (elapsed(50_000, 100_000_000), "50.0 s, 2.0 MB/s"),
-            (elapsed(125_000, 1 << 20), "2 min 05 s, 8 kB/s"),
-            (elapsed(3_720_000, 1_000_000_000_000), "1 h 02 min, 269 MB/s"),
+            (elapsed(2310, 500_000_000), "2.31 s, 206 MiB/s"),
+            (elapsed(50_000, 100_000_000), "50.0 s, 1.9 MiB/s"),
+            (elapsed(125_000, 1 << 20), "2 min 05 s, 8 KiB/s"),
+            (elapsed(3_720_000, 1_000_000_000_000), "1 h 02 min, 256 MiB/s"),
         ];
         for (elapsed, text) in cases {
             assert_eq!(elapsed.text(), text, "{elapsed:?}");

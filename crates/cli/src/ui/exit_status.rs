@@ -31,22 +31,12 @@ impl Compat {
     }
 }
 
-/// Exit statuses and their meanings, for each command.
-const TABLE: [(&str, &str); 5] = [
-    (
-        "0",
-        "Success: the output is complete, synced and under its name. Minor problems, such as a directory that could not be synced, are \
-         only warnings. A closed pipe is not an error, except while an image is written to it",
-    ),
-    (
-        "1",
-        "Failure: an existing output file is unchanged. Also: verify found faults; a comparison found differences; a pattern of list or \
-         unpack matched nothing; a file that was to be removed changed while it was read, and was kept",
-    ),
-    ("2", "Wrong usage. Also: trees could not be compared"),
-    ("3", "Partial success: --continue reported errors and continued"),
-    ("128+N", "Stopped by signal N. Temporary files and incomplete outputs were removed"),
-];
+/// The meaning of status 0, for manual pages.
+const SUCCESS: &str = "Success. The output is complete, synced and under its name. Minor problems, such as a directory that could not be \
+                       synced, are only warnings. A closed pipe is not an error, except while an image is written to it";
+/// The meaning of status 1 if the command has no other failures.
+const FAILURE: &str = "Failure. An existing output file is unchanged";
+const STOPPED: &str = "Stopped by signal N. Temporary files and incomplete outputs were removed";
 
 /// The statuses of squashfuse and squashfuse_ll.
 const OF_SQUASHFUSE: [(&str, &str); 5] = [
@@ -60,22 +50,60 @@ const OF_SQUASHFUSE: [(&str, &str); 5] = [
     ("255", "The file cannot be opened, or is not an image"),
 ];
 
-/// Returns the rows that apply to a command.
-pub fn rows(compat: Compat) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let applies = move |status: &str| compat == Compat::Packline || status != "3";
-    let table = if compat == Compat::Squashfuse { OF_SQUASHFUSE } else { TABLE };
-    table.into_iter().filter(move |(status, _)| applies(status)).map(move |(status, meaning)| match (compat, status) {
-        (Compat::ToolsNg | Compat::SquashfsTools, "1") => {
-            (status, "Failure or wrong usage. An existing output file is unchanged")
-        }
-        (Compat::SquashfsTools, "2") => (status, "Errors that did not stop the program"),
-        (Compat::ToolsNg, "2") => (status, "--continue reported errors and continued"),
-        _ => (status, meaning),
-    })
+/// Returns the meaning of status 1 for a command of packline's own.
+fn failure_of(name: &str) -> &'static str {
+    match name {
+        "verify" => "Faults, or a file could not be read",
+        "diff" => "Differences",
+        "list" | "unpack" => "Failure, or a pattern matched nothing",
+        "compress" | "decompress" => "Failure, or a file that --rm had to keep. An existing output file is unchanged",
+        "repair" => "Failure, or too much is lost. FILE is unchanged",
+        "bench" => "Failure, or a wrong result",
+        _ => FAILURE,
+    }
 }
 
-/// Returns the table for a command's help.
+/// Returns the meaning of status 2 for a command of packline's own.
+fn usage_of(name: &str) -> &'static str {
+    if name == "diff" { "Wrong usage, or the trees could not be compared" } else { "Wrong usage" }
+}
+
+/// Returns whether a command of packline's own can leave out entries.
+fn continues(name: &str) -> bool {
+    ["pack", "unpack", ""].contains(&name)
+}
+
+/// Returns the statuses of a command on one line, for the help.
+pub fn line(compat: Compat, name: &str) -> String {
+    let rows = rows(compat, name).into_iter().filter(|(status, _)| *status != "128+N");
+    let first_sentence = |meaning: &'static str| meaning.split(". ").next().unwrap_or_default().to_lowercase();
+    let statuses: Vec<String> = rows.map(|(status, meaning)| format!("{status} {}", first_sentence(meaning))).collect();
+    format!("Exit status: {}", statuses.join("; "))
+}
+
+/// Returns the statuses of a command and their meanings, for the manual page. An empty name is the whole program.
+pub fn rows(compat: Compat, name: &str) -> Vec<(&'static str, &'static str)> {
+    match compat {
+        Compat::Squashfuse => OF_SQUASHFUSE.to_vec(),
+        Compat::Packline => {
+            let left_out = continues(name).then_some(("3", "Some entries were left out (--continue)"));
+            let first = [("0", SUCCESS), ("1", failure_of(name)), ("2", usage_of(name))];
+            first.into_iter().chain(left_out).chain([("128+N", STOPPED)]).collect()
+        }
+        Compat::ExitTwo => vec![("0", SUCCESS), ("1", FAILURE), ("2", "Wrong usage"), ("128+N", STOPPED)],
+        Compat::ToolsNg | Compat::SquashfsTools => {
+            let second = match compat {
+                Compat::ToolsNg => "--continue reported errors and continued",
+                _ => "Errors that did not stop the program",
+            };
+            let first = "Failure or wrong usage. An existing output file is unchanged";
+            vec![("0", SUCCESS), ("1", first), ("2", second), ("128+N", STOPPED)]
+        }
+    }
+}
+
+/// Returns the table for the help of a drop-in.
 pub fn text(compat: Compat) -> String {
-    let rows = rows(compat).map(|(status, meaning)| format!("  {status:<6} {meaning}"));
+    let rows = rows(compat, "").into_iter().map(|(status, meaning)| format!("  {status:<6} {meaning}"));
     ["Exit status:".to_string()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }

@@ -98,6 +98,19 @@ impl Failure {
         }
     }
 
+    /// Returns whether the system denied access to an entry of a directory.
+    pub fn is_denied_entry(&self) -> bool {
+        let Failure::Failed(Reason { cause: Cause::Error(error), .. }) = self else { return false };
+        let packline::Error::Tree(packline_tree::Error::Io { cause, .. }) = &**error else { return false };
+        cause.kind() == io::ErrorKind::PermissionDenied
+    }
+
+    /// Adds a hint on what to do next, unless the failure is wrong usage.
+    #[must_use]
+    pub fn with_way_out(self, way_out: &str) -> Failure {
+        if let Failure::Failed(reason) = self { Failure::Failed(reason.with_way_out(way_out)) } else { self }
+    }
+
     pub fn failed(message: impl ToString) -> Failure {
         Failure::Failed(Reason::of_words(message.to_string()))
     }
@@ -126,17 +139,17 @@ fn key_of(error: &StreamError) -> Option<&'static str> {
     let made_for = match error {
         StreamError::Encryption(NoKey(made_for)) => made_for,
         StreamError::Encryption(WrongKey(made_for)) if made_for.passphrases == 0 => {
-            return Some("the --identity FILE of one of them");
+            return Some("use the --identity FILE of one of them");
         }
         StreamError::Encryption(WrongKey(_)) => {
-            return Some("another --identity or --passphrase-file, or neither, to be asked for the passphrase");
+            return Some("use another --identity or --passphrase-file, or neither, to be asked for the passphrase");
         }
         _ => return None,
     };
     Some(match (made_for.keys.is_empty(), made_for.passphrases) {
-        (_, 0) => "--identity FILE",
-        (true, _) => "--passphrase-file FILE, or a terminal to ask for the passphrase",
-        (false, _) => "--identity FILE, --passphrase-file FILE, or a terminal to ask for a passphrase",
+        (_, 0) => "use --identity FILE",
+        (true, _) => "use --passphrase-file FILE, or a terminal on which packline can ask",
+        (false, _) => "use --identity FILE or --passphrase-file FILE, or a terminal on which packline can ask",
     })
 }
 
@@ -160,30 +173,29 @@ fn message_of(error: &packline::Error) -> String {
     }
     match error {
         _ if ScratchError::is_cause_of(error) => {
-            format!("{error} (set TMPDIR to a directory with enough space)")
+            format!("{error}; set TMPDIR to a directory with enough space")
         }
         packline::Error::Container { found: ContentKind::Foreign(_), .. } => error.to_string(),
         packline::Error::Container { path, found, expected } => {
             let readers = readers_of(*found);
-            format!("{}: {found} (expected {expected}; {readers})", path.escaped())
+            format!("{}: is {found} (expected {expected}); {readers}", path.escaped())
         }
         packline::Error::Exists(Exists::File(path)) => {
-            format!("{}: exists already (expected --force to replace it)", path.escaped())
+            format!("{}: already exists; --force replaces it", path.escaped())
         }
         packline::Error::Exists(Exists::Directory(path)) => {
-            let expected = "an empty directory, or --force to replace files in it";
-            format!("{}: is not empty (expected {expected})", path.escaped())
+            format!("{}: is not empty; --force replaces files in it", path.escaped())
         }
         packline::Error::Base { path, cause } => match &**cause {
             BaseError::Foreign { what, expected } => {
-                let any = "--base-any reuses such blocks too; the bytes of the image may then differ";
-                format!("{}: {what} (expected {expected}; {any})", path.escaped())
+                let any = "--base-any reuses such blocks too, but the bytes of the image may then differ";
+                format!("{}: {what} (expected {expected}); {any}", path.escaped())
             }
             _ => error.to_string(),
         },
         #[cfg(feature = "encryption")]
         packline::Error::Stream { cause, .. } => match key_of(cause) {
-            Some(expected) => format!("{error} (expected {expected})"),
+            Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         },
         _ => error.to_string(),

@@ -16,6 +16,11 @@ use crate::ui::failure::Failure;
 use crate::ui::progress::DrawnBar;
 use crate::ui::target::is_stdout;
 
+/// Bold colours of a terminal.
+const YELLOW: &str = "\x1b[1;33m";
+const RED: &str = "\x1b[1;31m";
+const PLAIN: &str = "\x1b[0m";
+
 /// Standard streams, the machine, and the files to remove when the process is stopped by a signal.
 pub struct Io {
     /// The name that begins each message: the name of a drop-in if the program was called by it.
@@ -26,6 +31,8 @@ pub struct Io {
     pub stderr: Box<dyn Write>,
     /// Whether standard error is a terminal. Only then a progress bar is drawn.
     pub terminal: bool,
+    /// Whether messages have colours.
+    pub colour: bool,
     /// Whether standard input is a terminal. No archive is read from a terminal.
     pub in_terminal: bool,
     /// Whether standard output is a terminal. No archive is written to a terminal.
@@ -96,8 +103,7 @@ impl Io {
         if self.streams.stdout_file != Some(file) {
             return Ok(());
         }
-        let expected = format!("an output other than {}", input.escaped());
-        Err(Failure::failed(format!("{STDOUT}: is the input itself (expected {expected})")))
+        Err(Failure::failed(format!("{STDOUT}: is the input {} itself; choose another output", input.escaped())))
     }
 
     /// Takes standard output as the output of a command; later text goes to standard error.
@@ -141,7 +147,19 @@ impl Io {
 
     /// Writes a warning to standard error, on one line.
     pub fn warn(&mut self, what: &str) {
-        self.print_message(&format!("warning: {what}"));
+        let called = self.called;
+        let label = self.coloured("warning:", YELLOW);
+        let _: io::Result<()> = writeln!(self.stderr, "{called}: {label} {}", escape::line(what));
+    }
+
+    /// Writes the error that ends the command to standard error. `escaped` is the message, in one or more lines.
+    pub fn print_error(&mut self, called: &str, escaped: &str) {
+        let name = self.coloured(&format!("{called}:"), RED);
+        let _: io::Result<()> = writeln!(self.stderr, "{name} {escaped}");
+    }
+
+    fn coloured(&self, label: &str, colour: &str) -> String {
+        if self.colour { format!("{colour}{label}{PLAIN}") } else { label.to_string() }
     }
 
     /// Writes a message to standard error, on one line, after the name by which the program was called.
@@ -176,7 +194,7 @@ impl Io {
 /// [`Failure::Usage`] for a terminal.
 pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn Read + Send>, Failure> {
     if io.in_terminal {
-        return Err(Failure::usage("standard input is a terminal (expected a file's name, or a file or a pipe)"));
+        return Err(Failure::usage("standard input is a terminal; name a file, or pipe data to packline"));
     }
     io.take_stdin(output)
 }

@@ -15,6 +15,7 @@ use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
 use crate::ui::target::without_stream;
+use crate::ui::wrap::wrap;
 
 /// Formats the summary of an image.
 pub type Statistics = fn(&ImageSummary) -> String;
@@ -102,7 +103,9 @@ pub fn run_pack_listing(
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))
         }
         OutputStyle::Packline { quiet: false, stats, .. } => {
-            io.eprint_lines(report::text(summary, peak, (elapsed, verified), stats).trim_end())
+            let text = report::text(summary, peak, (elapsed, verified), stats);
+            let columns = if io.terminal { io.host.columns } else { usize::MAX };
+            io.eprint_lines(&wrap(text.trim_end(), columns))
         }
         _ => {}
     }

@@ -34,7 +34,7 @@ pub fn for_writing(bytes: Vec<u8>) -> Password {
 /// # Errors
 /// [`Failure::Failed`] if the password is empty or too long, if the two passwords differ, or if standard input was already used.
 pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
-    let mut input = io.stdin.take().ok_or_else(|| Failure::failed("no password (expected --encrypt=PASSWORD)"))?;
+    let mut input = io.stdin.take().ok_or_else(|| Failure::failed("no password; use --encrypt=PASSWORD"))?;
     let hidden = io.in_terminal.then(Hidden::new).flatten();
     if let Some(hidden) = hidden.clone() {
         io.shutdown.set_first(move || hidden.restore());

@@ -19,9 +19,9 @@ const TICK: Duration = Duration::from_millis(250);
 const RATIO_LEAST: u64 = 1 << 20;
 
 /// Template for a known number of bytes.
-const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {decimal_bytes_per_sec}{msg}{left}";
+const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {binary_bytes_per_sec}{msg}{left}";
 /// Template for a stream, whose end is not known.
-const OF_STREAM: &str = "{prefix}{bytes} {decimal_bytes_per_sec}{msg}";
+const OF_STREAM: &str = "{prefix}{bytes} {binary_bytes_per_sec}{msg}";
 /// Template for the time after all content was read.
 const ENDING: &str = "{spinner} {msg}";
 
@@ -32,6 +32,14 @@ pub struct DrawnBar(Arc<Mutex<Option<ProgressBar>>>);
 impl DrawnBar {
     fn set(&self, bar: Option<ProgressBar>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
+
+    /// Removes the bar and writes a line, for the end of the process.
+    pub fn end_with(&self, line: &str) {
+        if let Some(bar) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            bar.finish_and_clear();
+        }
+        let _: std::io::Result<()> = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
     }
 
     /// Hides the bar while `work` reads or writes on the terminal.

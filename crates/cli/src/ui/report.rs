@@ -15,66 +15,76 @@ use crate::ui::size::{count, show_bytes, show_ratio};
 /// The time of the complete pack, and the time of reading the image back, if requested.
 pub type Times = (Elapsed, Option<Elapsed>);
 
-/// Returns a few lines of text. `peak` is the peak memory of the process in bytes.
+/// The column of the values in a summary, after their labels.
+const VALUES: usize = 11;
+
+/// Returns a few lines of text, each with a label. `peak` is the peak memory of the process in bytes.
 pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
     let counts = &image.counts;
-    let saved = &image.saved;
+    let name = Container::SquashFs.name();
+    let size = format!(
+        "size: {} in, {} out{}",
+        show_bytes(image.content_bytes),
+        show_bytes(summary.output_bytes),
+        show_ratio(summary.output_bytes, image.content_bytes)
+    );
     let mut lines = vec![
         format!(
-            "{}: {}",
-            Container::SquashFs.name(),
-            entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special,)
+            "{name}: {}",
+            entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special)
         ),
-        format!(
-            "{} in, {} out{}",
-            show_bytes(image.content_bytes),
-            show_bytes(summary.output_bytes),
-            show_ratio(summary.output_bytes, image.content_bytes)
-        ),
-        [
-            count(image.blocks, "block"),
-            count(image.fragments, "fragment block"),
-            count(image.end.inodes.into(), "inode"),
-        ]
-        .join(", "),
-        format!(
-            "deduplicated: {} ({}), {}, {}; sparse: {}",
-            count(saved.duplicate_files, "file"),
-            show_bytes(saved.duplicate_bytes),
-            count(saved.duplicate_blocks, "block"),
-            count(saved.duplicate_tails, "tail end"),
-            show_bytes(saved.sparse_bytes)
-        ),
-        format!("{}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()),
+        size,
     ];
-    if let Some(line) = read_back(summary, verified) {
-        lines.insert(lines.len() - 1, line);
-    }
-    if let Some(line) = cached(summary) {
-        lines.insert(lines.len() - 1, line);
-    }
-    if let Some(line) = based(summary) {
-        lines.insert(lines.len() - 1, line);
-    }
+    lines.extend(saved(summary));
+    lines.extend((image.blocks + image.fragments > 0).then(|| stored(summary)));
+    lines.extend((summary.warnings > 0).then(|| format!("warnings: {}", summary.warnings)));
+    lines.extend((summary.errors > 0).then(|| errors(summary.errors)));
+    lines.extend((summary.replaced > 0).then(|| replaced(summary)));
     if let Some(made) = &summary.verity {
-        let line = format!("verity: {}\n{}", hash_tree::root_hash(made), hash_tree::tree(made));
-        lines.insert(lines.len() - 1, line);
+        lines.push(format!("verity: {}", hash_tree::root_hash(made)));
+        lines.push(format!("tree: {}", hash_tree::tree(made)));
     }
-    if summary.replaced > 0 {
-        lines.insert(lines.len() - 1, replaced(summary));
-    }
-    if summary.errors > 0 {
-        lines.insert(lines.len() - 1, errors(summary.errors));
-    }
-    if summary.warnings > 0 {
-        lines.insert(lines.len() - 1, count(summary.warnings, "warning"));
-    }
+    lines.extend(based(summary));
+    lines.extend(cached(summary));
+    lines.extend(read_back(summary, verified));
+    lines.push(format!("run: {}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()));
+    let mut lines: Vec<String> = lines.iter().map(|line| aligned(line)).collect();
     if stats {
         lines.push(tables_text(summary));
         lines.extend(counters::text(&counted(summary)));
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Moves the value after a label to its column.
+fn aligned(line: &str) -> String {
+    let (label, value) = line.split_once(": ").unwrap_or((line, ""));
+    format!("{:<VALUES$}{value}", format!("{label}:"))
+}
+
+/// Returns text about equal content and holes, which take no space.
+fn saved(summary: &ImageSummary) -> Option<String> {
+    let saved = &summary.image.saved;
+    let files = count(saved.duplicate_files, "equal file");
+    let parts = [
+        (saved.duplicate_files, format!("{files} ({})", show_bytes(saved.duplicate_bytes))),
+        (saved.duplicate_blocks, count(saved.duplicate_blocks, "block")),
+        (saved.duplicate_tails, count(saved.duplicate_tails, "tail end")),
+        (saved.sparse_bytes, format!("{} of holes", show_bytes(saved.sparse_bytes))),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter_map(|(number, text)| (number > 0).then_some(text)).collect();
+    (!parts.is_empty()).then(|| format!("saved: {}", parts.join(", ")))
+}
+
+/// Returns text about the blocks in the image.
+fn stored(summary: &ImageSummary) -> String {
+    let image = &summary.image;
+    let fragments = match image.fragments {
+        0 => String::new(),
+        number => format!(", {}", count(number, "fragment block")),
+    };
+    format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes.into(), "inode"))
 }
 
 /// Returns text about what was read back, and the time that it took.
@@ -131,7 +141,7 @@ fn based(summary: &ImageSummary) -> Option<String> {
 
 /// Returns text about the entries that could not be read.
 pub fn errors(errors: u64) -> String {
-    format!("{}: what could not be read was left out", count(errors, "error"))
+    format!("errors: {errors} (what could not be read was left out)")
 }
 
 /// Returns text about the entries that later layers replaced.
@@ -146,17 +156,14 @@ fn replaced(summary: &ImageSummary) -> String {
         }
     }
     let entries = count(summary.replaced, "entry");
-    format!("{entries} of earlier layers replaced by later ones: {}{more}", names.join(", "))
+    format!("replaced: {entries} of earlier layers, by later ones ({}{more})", names.join(", "))
 }
 
+/// Returns the numbers of entries; only files and directories are shown if there are none.
 pub fn entries(files: u64, directories: u64, symlinks: u64, hard_links: u64, special: u64) -> String {
-    let counts = [
-        count(files, "file"),
-        count(directories, "directory"),
-        count(symlinks, "symbolic link"),
-        count(hard_links, "hard link"),
-        format!("{special} special"),
-    ];
+    let mut counts = vec![count(files, "file"), count(directories, "directory")];
+    let others = [(symlinks, "symbolic link"), (hard_links, "hard link"), (special, "special file")];
+    counts.extend(others.into_iter().filter(|(number, _)| *number > 0).map(|(number, name)| count(number, name)));
     counts.join(", ")
 }
 

@@ -16,7 +16,7 @@ use crate::ui::io::Io;
 /// The name of standard output. `./-` is a file called '-'.
 const OF_STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 /// The message for an archive that would go to a terminal.
-const TERMINAL: &str = "standard output is a terminal (expected a file or a pipe)";
+const TERMINAL: &str = "standard output is a terminal; redirect it to a file or a pipe";
 
 /// Returns whether an output of this name goes to standard output.
 pub fn is_stdout(path: &Path) -> bool {
@@ -60,7 +60,7 @@ pub fn image(path: &Path, force: bool, io: &mut Io) -> Result<Output, Failure> {
         return Err(Failure::failed(TERMINAL));
     }
     if io.streams.stdout_closed {
-        return Err(Failure::failed(format!("{STDOUT} is closed (expected a file or a pipe)")));
+        return Err(Failure::failed(format!("{STDOUT} is closed; redirect it to a file or a pipe")));
     }
     Ok(io.take_stdout())
 }

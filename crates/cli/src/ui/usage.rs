@@ -10,12 +10,30 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
 /// Options of other programs, and the packline option that does the same.
-const ELSEWHERE: [(&[&str], &str); 5] = [
+const ELSEWHERE: [(&[&str], &str); 7] = [
     (&["--compression", "--comp", "--compressor", "--algo"], "--codec"),
     (&["--level", "-l", "--compression-level", "--fast", "--best", "--ultra"], "--codec NAME:level=N"),
     (&["--threads", "--processors", "--num-jobs", "--cores", "-T", "-p"], "--jobs"),
     (&["--memory", "--mem-limit", "--maxram"], "--mem"),
     (&["-c", "--to-stdout"], "--stdout"),
+    (&["-e", "-E", "--ignore", "--exclude-dir"], "--exclude"),
+    (&["-s", "--sort"], "--order"),
+];
+
+/// Options of other programs that a command does not have, and how to go on.
+const NOT_HERE: [(&str, &[&str], &str); 4] = [
+    ("packline pack", &["-o", "-O", "--output", "--out"], "the image is the last argument"),
+    (
+        "packline pack",
+        &["--encrypt", "--recipient", "--passphrase", "--password", "--identity"],
+        "images are not encrypted; 'packline compress --recipient KEY' encrypts a file",
+    ),
+    (
+        "packline unpack",
+        &["-d", "-C", "-o", "--output", "--directory", "--dest"],
+        "the directory is the second argument",
+    ),
+    ("packline list", &["-a", "-R", "-r", "--recursive"], "all entries are listed"),
 ];
 
 /// How a command was called, for messages about it.
@@ -35,6 +53,11 @@ impl Called<'_> {
     pub fn rendered(&self, error: &clap::Error) -> String {
         let text = error.render().to_string();
         self.as_typed(text.trim_start_matches("error: "))
+    }
+
+    /// Returns the help or the version that clap renders as an error, with one line feed at its end.
+    pub fn help(&self, error: &clap::Error) -> String {
+        format!("{}\n", self.rendered(error).trim_end())
     }
 
     /// Returns the message for an error of the command line.
@@ -80,6 +103,9 @@ impl Called<'_> {
                 let near = names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
                 let near = near.or_else(|| self.elsewhere(first).map(str::to_string));
                 let hint = near.map_or(String::new(), |near| format!("did you mean '{near}'? "));
+                let not_here =
+                    NOT_HERE.iter().find(|(name, options, _)| self.name == *name && options.contains(&first.as_str()));
+                let hint = not_here.map_or(hint, |(_, _, reason)| format!("{reason}; "));
                 Some(format!("unknown option '{first}' ({hint}{help})"))
             }
             ErrorKind::UnknownArgument => Some(format!("unexpected argument '{first}'{}", usage())),
@@ -120,15 +146,30 @@ impl Called<'_> {
     }
 }
 
-/// Returns the error for an unknown command: it suggests the nearest of the `known` names, or lists the `listed` names.
-pub fn unknown_command(name: &OsStr, known: &[&str], listed: &[&str]) -> Failure {
+/// Commands of other programs, and what packline has for them.
+const ELSEWHERE_COMMANDS: [(&[&str], &str); 4] = [
+    (&["encrypt", "age", "gpg"], "'packline compress --recipient KEY' encrypts"),
+    (&["decrypt"], "'packline decompress --identity FILE' decrypts"),
+    (&["zip", "gzip", "zstd", "archive"], "'packline pack' packs a directory, 'packline compress' compresses a file"),
+    (&["du", "size", "tree"], "'packline list -l' prints sizes, 'packline info' the totals"),
+];
+
+/// The most names that a message suggests.
+const SUGGESTED: usize = 3;
+
+/// Returns the error for an unknown command, with the nearest of the `known` names.
+pub fn unknown_command(name: &OsStr, known: &[&str]) -> Failure {
     let text = name.to_string_lossy();
-    let near = known.iter().filter(|known| is_near(&text, known));
-    let hint = match near.min_by_key(|known| levenshtein(&text, known)) {
-        Some(near) => format!("did you mean '{near}'? 'packline --help' lists the commands"),
-        None => format!("commands: {}", listed.join(", ")),
+    let mut near: Vec<&str> = known.iter().copied().filter(|known| is_near(&text, known)).collect();
+    near.sort_by_key(|known| levenshtein(&text, known));
+    let near: Vec<String> = near.iter().take(SUGGESTED).map(|near| format!("'{near}'")).collect();
+    let elsewhere = ELSEWHERE_COMMANDS.into_iter().find(|(names, _)| names.contains(&&*text));
+    let hint = match (elsewhere, near.is_empty()) {
+        (Some((_, ours)), _) => format!("{ours}; "),
+        (None, false) => format!("did you mean {}? ", near.join(" or ")),
+        (None, true) => String::new(),
     };
-    Failure::usage(format!("unknown command '{}' ({hint})", name.escaped()))
+    Failure::usage(format!("unknown command '{}' ({hint}'packline help' lists the commands)", name.escaped()))
 }
 
 /// Returns whether one name is likely to be a misspelling of the other.

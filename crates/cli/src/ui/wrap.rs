@@ -13,7 +13,7 @@ pub fn wrap(text: &str, columns: usize) -> String {
 fn wrapped(line: &str, columns: usize) -> String {
     let body = line.trim_start();
     let lead = line.len() - body.len();
-    let column = body.find("  ").filter(|_| lead > 0).map_or(lead, |at| {
+    let column = body.find("  ").map_or(lead, |at| {
         let rest = body[at..].trim_start();
         line.len() - rest.len()
     });

@@ -85,7 +85,8 @@ fn without_a_key_only_its_recipients_are_shown() {
         [&["decompress", "-o", "y", "x.pln"][..], &["cat", "x.pln"], &["verify", "x.pln"], &["compress", "-l", "x.pln"]]
     {
         let ran = detached(&sandbox, words);
-        let expected = "x.pln: encrypted for 1 X25519 key and 1 passphrase, and no key was given (expected --identity FILE, --pass";
+        let expected =
+            "x.pln: encrypted for 1 X25519 key and 1 passphrase, and no key was given; use --identity FILE or --pass";
         assert!(ran.status == 1 && ran.stderr.contains(expected), "{words:?}: {ran:?}");
         let ran = detached(&sandbox, &[words, &["--identity", "other"]].concat());
         assert!(ran.status == 1 && ran.stderr.contains("none of the given keys opens it"), "{words:?}: {ran:?}");
@@ -122,9 +123,7 @@ fn passphrases_are_asked_for_on_the_terminal() {
     let given = sandbox.write("given", "other words\n");
     let given = sandbox.refused(&["verify", "--passphrase-file", given.to_str().unwrap(), "x.pln"]);
     assert!(
-        given.ends_with(
-            "(expected another --identity or --passphrase-file, or neither, to be asked for the passphrase)"
-        ),
+        given.ends_with("use another --identity or --passphrase-file, or neither, to be asked for the passphrase"),
         "{given}"
     );
     // A bar over the prompt would look like a run that hangs.

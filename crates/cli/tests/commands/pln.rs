@@ -288,19 +288,19 @@ fn files_are_kept_replaced_and_removed_as_asked() {
     sandbox.write("x", b"content");
     sandbox.good(&["compress", "-k", "x"]);
     let message = sandbox.bad(1, &["compress", "-9", "x"]);
-    assert!(message.contains("x.pln: exists already (expected --force"), "{message}");
+    assert!(message.contains("x.pln: already exists; --force"), "{message}");
     sandbox.good(&["compress", "--rm", "-f", "x"]);
     assert_eq!(sandbox.names(), ["x.pln"]);
     let message = sandbox.good(&["compress", "x.pln"]).stderr;
     assert!(message.contains("already has the suffix"), "{message}");
     sandbox.good(&["decompress", "--rm", "-k", "x.pln"]);
     assert_eq!(sandbox.names(), ["x", "x.pln"]);
-    assert!(sandbox.bad(1, &["decompress", "x.pln"]).contains("exists already"));
+    assert!(sandbox.bad(1, &["decompress", "x.pln"]).contains("already exists"));
     let message = sandbox.bad(2, &["decompress", "-o", "y", "-o", "z", "x.pln"]);
     assert!(message.contains("--output: was given more than once"), "{message}");
     sandbox.write("y", b"more");
     let message = sandbox.bad(1, &["compress", "--rm", "x", "missing", "y"]);
-    assert!(message.contains("x.pln: exists already") && message.contains("missing: cannot open"), "{message}");
+    assert!(message.contains("x.pln: already exists") && message.contains("missing: cannot open"), "{message}");
     assert_eq!(sandbox.names(), ["x", "x.pln", "y.pln"]);
     sandbox.good(&["decompress", "-f", "--rm", "x.pln", "y.pln"]);
     assert_eq!((sandbox.read("x"), sandbox.read("y")), (b"content".to_vec(), b"more".to_vec()));
@@ -316,7 +316,7 @@ fn recursion_skips_compressed_files_and_continues_after_errors() {
     sandbox.good(&["compress", "-rq", "d"]);
     sandbox.write("d/b", b"more");
     let ran = sandbox.run(&["compress", "-r", "d"]);
-    assert!(ran.status == 1 && ran.stderr.contains("packline: d/a.pln: exists already (expected --force"), "{ran:?}");
+    assert!(ran.status == 1 && ran.stderr.contains("packline: d/a.pln: already exists; --force"), "{ran:?}");
     assert!(ran.stderr.contains("1 file skipped: the name already ends in .pln\n"), "{ran:?}");
     assert_eq!(sandbox.names_in("d"), ["a", "a.pln", "b", "b.pln"]);
     let stderr = sandbox.good(&["compress", "-r", "-f", "d"]).stderr;
@@ -325,13 +325,13 @@ fn recursion_skips_compressed_files_and_continues_after_errors() {
     // The same where a shell names all files.
     sandbox.write("d/c", b"new");
     let ran = sandbox.run(&["compress", "d/a", "d/a.pln", "d/b", "d/b.pln", "d/c"]);
-    assert!(ran.status == 1 && ran.stderr.contains("d/b.pln: exists already"), "{ran:?}");
+    assert!(ran.status == 1 && ran.stderr.contains("d/b.pln: already exists"), "{ran:?}");
     assert!(ran.stderr.contains("d/b.pln: already has the suffix .pln, skipped\n"), "{ran:?}");
     sandbox.good(&["compress", "-q", "-o", "d/e.pln.pln", "d/c.pln"]);
     fs::rename(sandbox.at("d/c.pln"), sandbox.at("d/e.pln")).unwrap();
     let ran = sandbox.run(&["decompress", "-r", "d"]);
-    assert!(ran.status == 1 && ran.stderr.contains("d/a: exists already"), "{ran:?}");
-    assert!(ran.stderr.contains("d/e.pln: exists already"), "{ran:?}");
+    assert!(ran.status == 1 && ran.stderr.contains("d/a: already exists"), "{ran:?}");
+    assert!(ran.stderr.contains("d/e.pln: already exists"), "{ran:?}");
     assert_eq!(sandbox.read("d/e"), b"new");
 }
 

@@ -231,7 +231,7 @@ fn recovery_data_that_is_current_stays_and_other_is_an_error() {
     assert!(ran.stderr.starts_with("d/b: unchanged since d/b.recovery was written, "), "{ran:?}");
     let ran = sandbox.good(&["protect", "--json", "d/b"]);
     assert_eq!(json(&ran.text())["unchanged"], true);
-    let force = " (expected --force to replace it)\n";
+    let force = "; --force replaces it\n";
     let refused = sandbox.bad(1, &["protect", "--redundancy", "50%", "d/b"]);
     assert_eq!(refused, format!("packline: d/b.recovery: has another redundancy{force}"));
     sandbox.damage("d/b", "d/c".repeat(3000));
@@ -244,7 +244,7 @@ fn recovery_data_that_is_current_stays_and_other_is_an_error() {
     assert_eq!(refused, format!("{expected}{force}"));
     sandbox.write("d/b.recovery", "something else");
     let refused = sandbox.bad(1, &["protect", "-q", "d"]);
-    assert_eq!(refused, format!("packline: d/b.recovery: exists already{force}"));
+    assert_eq!(refused, format!("packline: d/b.recovery: already exists{force}"));
     sandbox.good(&["protect", "-qf", "d"]);
     sandbox.good(&["verify", "-q", "d/b"]);
 }

@@ -114,7 +114,7 @@ fn options_of_the_image_and_of_the_tree_go_together() {
 fn nothing_is_left_of_a_run_that_fails() {
     let sandbox = tree();
     sandbox.write("i.verity", "mine");
-    refused(&sandbox, &["pack", "-q", "tree", "i.raw", "--verity"], "i.verity: exists already");
+    refused(&sandbox, &["pack", "-q", "tree", "i.raw", "--verity"], "i.verity: already exists");
     assert_eq!(sandbox.names(), ["i.verity", "tree"]);
     sandbox.good(&["pack", "-qf", "tree", "i.raw", "--verity"]);
     assert_ne!(sandbox.read("i.verity"), b"mine");

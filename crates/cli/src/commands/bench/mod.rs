@@ -25,7 +25,7 @@ use crate::ui::time::Moment;
 use outputs::Outputs;
 use settings::BenchKind;
 
-/// Measure packing, unpacking, codecs or storage, and compare with other programs
+/// Measure packing, unpacking, codecs or storage
 #[derive(Debug, clap::Args)]
 pub struct Bench {
     /// What to measure; report merges and shows earlier reports
@@ -51,8 +51,7 @@ struct Choice {
     /// Measure all codecs of SquashFS with 1, 2, 4 and so on jobs, after a warm-up run; this takes hours (pack)
     #[arg(long)]
     full: bool,
-    /// Measure these codecs, separated by commas, each NAME[:key=value,...]; may be repeated (pack, codec, serial) [default: lz4,
-    /// zstd:level=3, gzip; codec and --full: all of SquashFS; serial: none, lz4, zstd:level=1, gzip, zstd]
+    /// Measure these codecs, separated by commas, each NAME[:key=value,...] (pack, codec, serial) [default: a few of SquashFS]
     #[arg(short, long, value_name = "CODECS")]
     codec: Vec<String>,
     /// Measure these levels, such as 1,5-9, for each codec that has levels (pack, codec, serial) [default: the codec's own]
@@ -67,11 +66,10 @@ struct Choice {
     /// Unpack to these outputs: directory, tar (unpack)
     #[arg(long, value_name = "LIST", default_value = "directory,tar", value_parser = list(lists::tasks))]
     tasks: List<Task>,
-    /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack, serial) [default: number of CPUs; unpack and --full: 1, 2, 4
-    /// and so on too]
+    /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack, serial) [default: number of CPUs]
     #[arg(short, long, value_name = "LIST", value_parser = list(lists::jobs))]
     jobs: Option<List<usize>>,
-    /// Measure these steps: pack-tar, pack-stream (a tar from a pipe), pack-directory, unpack, tar (to a pipe), verify (serial)
+    /// Measure these steps (serial); pack-stream reads a tar from a pipe, tar writes to one
     #[arg(long, value_name = "LIST", default_value = "pack-tar,pack-stream,pack-directory,unpack,tar,verify")]
     #[arg(value_parser = list(lists::steps))]
     steps: List<Step>,
@@ -81,8 +79,7 @@ struct Choice {
     /// Keep the trace of the last run of each case in DIR (serial)
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Compare with these programs, separated by commas, each NAME or NAME=PATH; or with all installed ones (all), or none (pack, unpack)
-    /// [default: the installed programs for SquashFS]
+    /// Compare with these programs, each NAME or NAME=PATH, or with all or none (pack, unpack) [default: installed ones for SquashFS]
     #[arg(long, value_name = "PROGRAMS")]
     against: Option<OsString>,
     /// Measure at most this many bytes of content (codec) [default: 256M, or less if memory is short]
@@ -97,7 +94,7 @@ struct RunArgs {
     /// Measure this many runs
     #[arg(short = 'n', long, value_name = "N", default_value = "3", value_parser = number::<usize>(1..=1000))]
     runs: usize,
-    /// Run each program this many times before the measured runs (pack, unpack, codec, serial) [default: 0; --full and all but pack: 1]
+    /// Run each program this many times before the measured runs (pack, unpack, codec, serial) [default: 0 for pack, otherwise 1]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=1000))]
     warmup: Option<usize>,
     /// Write temporary files to DIR and delete them afterwards (pack, unpack, serial)
@@ -106,7 +103,7 @@ struct RunArgs {
     /// Stop at the first wrong result and keep the temporary files (pack, unpack)
     #[arg(long)]
     keep: bool,
-    /// Limit the memory of each program, and leave out programs without such an option (pack, unpack); or of packline (codec, serial)
+    /// Limit the memory of each program; programs without such an option are left out
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
     /// Do not measure the storage of --work-dir (pack, unpack)
@@ -146,6 +143,8 @@ struct ReportArgs {
 
 impl Command for Bench {
     const NAME: &'static str = "bench";
+    const ESSENTIAL: &'static [&'static str] =
+        &["codec", "levels", "block-size", "jobs", "against", "full", "runs", "work-dir", "html", "json"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline bench pack rootfs.tar -c zstd,xz --levels 3,6 --against tar2sqfs,mksquashfs",
@@ -159,13 +158,17 @@ impl Command for Bench {
     fn details() -> String {
         let names = |kinds: &[ProgramKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         format!(
-            "Each run is a separate process, with the input in the page cache. Programs run in turn and their outputs are \
+            "# Runs\n\
+             Each run is a separate process, with the input in the page cache. Programs run in turn and their outputs are \
              compared. A program with a wrong result has no figures in that case, and the exit status is 1. Images of \
              packline must be identical for any number of jobs. If a benchmark is interrupted, it still reports the results \
              so far.\n\
              By default bench pack takes about 15 minutes per GB, divided by the number of processors; with --full it takes \
              hours. The plan is printed before the first run, and a summary of at most 100 columns at the end. --markdown, \
              --html, --csv and --json have all figures.\n\
+             # Defaults\n\
+             pack measures lz4, zstd:level=3 and gzip, codec and --full all codecs of SquashFS, and serial none, lz4, \
+             zstd:level=1, gzip and zstd. unpack and --full also run with 1, 2, 4 and so on workers, after a warm-up run.\n\
              Programs for pack: {}. Programs for unpack: {}. packline=PATH is another build of packline.\n\
              codec compresses, decompresses and compares blocks in memory on one thread.\n\
              serial counts the processor time of packline's main thread, which reads, decides and writes, and of its workers, \

@@ -19,8 +19,8 @@ pub fn run(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(),
     if let CommandInput::File(path) = place
         && path.is_dir()
     {
-        let expected = "a file; --recursive processes the files in it, and 'packline pack' packs it into an image";
-        return Err(Failure::failed(format!("{}: is a directory (expected {expected})", path.escaped())));
+        let hint = "--recursive processes the files in it, and 'packline pack' packs it into an image";
+        return Err(Failure::failed(format!("{}: is a directory; {hint}", path.escaped())));
     }
     match &settings.options {
         Some(options) => compress(settings, options, place, io),

@@ -25,7 +25,7 @@ const NO_KEY: &str = "an encrypted file, and no key for it";
 /// [`Failure::AlreadyReported`] if a file could not be read.
 pub fn run(settings: &Settings, places: &[CommandInput], io: &mut Io) -> Result<(), Failure> {
     if places.contains(&CommandInput::Stdin) {
-        return Err(wrong("list", "cannot read a stream, because the tables are at its end (expected files)"));
+        return Err(wrong("list", "cannot read a stream, because the tables are at its end; name a file"));
     }
     if !settings.json {
         io.print("Records  Compressed  Uncompressed   Ratio  Check   File\n")?;

@@ -102,11 +102,10 @@ struct Output {
     /// Keep the input files (default)
     #[arg(short, long, overrides_with = "rm")]
     keep: bool,
-    /// Remove each input file after its output was read back and verified. A file that changed while it was read is kept
+    /// Remove each input file after its output was verified. A file that changed meanwhile is kept
     #[arg(long)]
     rm: bool,
-    /// Keep the part of a damaged or truncated file that could be decompressed. Zeros replace lost records of a .pln file that is not read from a
-    /// pipe
+    /// Keep what could be decompressed of a damaged file, with zeros for lost records
     #[arg(long)]
     keep_broken: bool,
 }
@@ -135,11 +134,10 @@ pub(crate) struct Compression {
     /// Accepted without effect: levels 20 to 22 need no permission, unlike with zstd
     #[arg(long)]
     ultra: bool,
-    /// Rejected, because no match reaches beyond a record: --record-size enlarges records, and lrzip finds repeats at any distance
-    #[arg(long, value_name = "N", hide_short_help = true, num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    /// Rejected: no match reaches beyond a record. Use --record-size, or lrzip for repeats at any distance
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     long: Option<OsString>,
-    /// Compress with NAME[:key=value,...], slack, slack+CODEC, or auto. If repeated or auto, each record gets the smallest result.
-    /// CODING:help lists parameters
+    /// Compress with NAME[:key=value,...], slack+NAME or auto (the smaller of two); NAME:help lists parameters
     #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help).words(codecs))]
     codec: Vec<String>,
     /// Compress this many bytes at a time: a power of two
@@ -163,11 +161,16 @@ fn help(text: &str) -> Option<Result<String, String>> {
         return Some(Ok(codecs_help(Coding::names())));
     }
     let name = text.strip_suffix(":help")?.trim_start_matches("slack+");
+    if name == "auto" {
+        return Some(Ok("auto: slack+lz4 and slack+zstd:level=3; each record gets the smaller result\n".to_string()));
+    }
     Some(Coding::help(name).map_err(|error| error.to_string()))
 }
 
 impl Command for Compress {
     const NAME: &'static str = "compress";
+    const ESSENTIAL: &'static [&'static str] =
+        &["level", "codec", "decompress", "output", "stdout", "force", "recovery", "recipient", "test", "list"];
     const DIGITS: Option<&'static str> = Some("level");
 
     const EXAMPLES: &'static [&'static str] = &[
@@ -183,15 +186,20 @@ impl Command for Compress {
     ];
 
     fn details() -> String {
-        "A .pln file consists of records, each compressed on its own and with its own checksums. Any part of it can be read \
+        "# Files\n\
+         A .pln file consists of records, each compressed on its own and with its own checksums. Any part of it can be read \
          alone, and a truncated file can be read up to the cut. Existing files are replaced only with --force. An output gets \
          its name when it is complete, and keeps the permissions, owner and extended attributes of a file that it replaces.\n\
          With --rm, packline reads each output back from the medium, decompresses it, and compares its hash with the hash of \
          the input, before it removes the input. This takes as long as 'packline verify'.\n\
-         The codec auto is slack+lz4 and slack+zstd:level=3.\n\
+         # Codecs\n\
+         slack leaves out the zeros at the end of a record. The codec auto is slack+lz4 and slack+zstd:level=3. \
+         With auto, or if --codec is repeated, each record gets the smallest result.\n\
+         # Recovery data\n\
          A damaged file with recovery data is decompressed from a repaired copy; 'packline repair' repairs the file itself. \
          With --recovery, an output for a stream is stored in a temporary file first. Use 'packline protect' for files of \
          other formats.\n\
+         # Encryption\n\
          With recipients or a passphrase the file is encrypted: only the keys give access to its content, sizes, checksums \
          and hash. Its own size shows how well the content compresses, unless --pad hides it.\n\
          Sizes may end in K, M or G."
@@ -206,9 +214,22 @@ impl Command for Compress {
 
 impl Command for Decompress {
     const NAME: &'static str = "decompress";
+    const ESSENTIAL: &'static [&'static str] = &[
+        "output",
+        "stdout",
+        "force",
+        "test",
+        "list",
+        "identity",
+        "passphrase-file",
+        "keep-broken",
+        "recursive",
+        "quiet",
+    ];
 
     fn details() -> String {
-        "Each byte is checked before it is written. A damaged file is read from a copy in TMPDIR or /var/tmp that is repaired \
+        "# Damage\n\
+         Each byte is checked before it is written. A damaged file is read from a copy in TMPDIR or /var/tmp that is repaired \
          with the file's recovery data, if it has enough. Otherwise standard output gets everything before the damage, and no \
          file is written. --keep-broken writes the file, and continues after the damage with zeros for what is lost.\n\
          A pipe cannot be read twice: if the damaged data has recovery data, the error says so, and packline can repair the \

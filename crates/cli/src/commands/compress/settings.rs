@@ -75,7 +75,7 @@ impl Settings {
         let output = &shared.output;
         let force = output.force;
         if output.output.len() > 1 {
-            return Err(wrong("output", "was given more than once (expected one output)"));
+            return Err(wrong("output", "was given more than once"));
         }
         let operands: Vec<PathBuf> = shared.files.iter().map(PathBuf::from).collect();
         let operands: Vec<_> = operands.iter().map(PathBuf::as_path).collect();
@@ -117,10 +117,7 @@ impl Settings {
         let stdout = to_stdout > 0;
         if let Some(output) = style.output.as_ref().filter(|_| places.len() > 1 && !self.stdout) {
             let what = format!("{} files cannot be written to '{}'", places.len(), output.escaped());
-            return Err(wrong(
-                "output",
-                format!("{what} (expected one file, or no --output: each file then gets its own output)"),
-            ));
+            return Err(wrong("output", format!("{what}; without --output each file gets its own output")));
         }
         let kind = style.output.as_deref().filter(|_| style.mode == Mode::Compress).and_then(FileKind::of_path);
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
@@ -135,12 +132,12 @@ impl Settings {
             return Err(wrong("output", what));
         }
         if places.iter().filter(|place| **place == CommandInput::Stdin).count() > 1 {
-            return Err(Failure::usage("standard input can be read only once (expected one -)"));
+            return Err(Failure::usage("standard input can be read only once"));
         }
         if to_stdout > 1 && style.mode == Mode::Compress {
             let what = format!("{} files were given, but .pln files cannot be concatenated", places.len());
-            let expected = "one file, or no --stdout, or a tar: tar -c FILE... | packline compress";
-            return Err(wrong("stdout", format!("{what} (expected {expected})")));
+            let hint = "compress one file, or a tar of them: tar -c FILE... | packline compress";
+            return Err(wrong("stdout", format!("{what}; {hint}")));
         }
         if style.remove && (stdout || places.contains(&CommandInput::Stdin)) {
             return Err(wrong("rm", "works only if the inputs and the outputs are files"));
@@ -200,17 +197,14 @@ fn refuse_idle(invocation: &Invocation, wanted: Mode, mode: Mode) -> Result<(), 
     if mode != Mode::Compress
         && let Some(long) = given(&[&RECIPIENTS[..], &["pad"]].concat())
     {
-        return Err(wrong(
-            long,
-            "has no effect when files are decompressed (expected --identity or --passphrase-file)",
-        ));
+        return Err(wrong(long, "has no effect when files are decompressed; use --identity or --passphrase-file"));
     }
     if invocation.has("cache") && given(&[&RECIPIENTS[..], &["passphrase-file"]].concat()).is_some() {
-        let what = "a cache would store the records unencrypted (expected no --cache, or no recipients)";
+        let what = "cannot be used with encryption, because a cache would store the records unencrypted";
         return Err(wrong("cache", what));
     }
     if mode == Mode::Compress && invocation.has("identity") {
-        let what = "has no effect when files are compressed (expected --recipient or --recipients-file: public keys)";
+        let what = "has no effect when files are compressed; use --recipient or --recipients-file with public keys";
         return Err(wrong("identity", what));
     }
     if mode == Mode::Test

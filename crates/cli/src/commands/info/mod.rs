@@ -22,7 +22,7 @@ use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;
 
-/// Show codecs, sizes and entry counts of an image, a tar, a .pln or .lrz file, a delta, or recovery data
+/// Show codecs, sizes and entry counts of an image or another file
 #[derive(Debug, clap::Args)]
 pub struct Info {
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Info {
     /// Print everything as one JSON object
     #[arg(long)]
     json: bool,
-    /// Leave out what needs a walk over all inodes: numbers of entries, size of contents, ratio
+    /// Leave out entry counts, size of contents and ratio, which need a walk over all inodes
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -43,7 +43,8 @@ impl Command for Info {
     const LEAVES_NOTHING: bool = true;
 
     fn details() -> String {
-        "For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
+        "# Sources\n\
+         IMAGE may also be a delta or recovery data. For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
          For an image, info reads no file contents, and offsets are in bytes from the start of the image. A tar is read to \
          its end.\n\
          A tar from standard input is read as it arrives. Anything else from a pipe is stored first, in TMPDIR or /var/tmp."

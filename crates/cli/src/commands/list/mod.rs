@@ -27,18 +27,18 @@ use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
 use crate::ui::time::Moment;
 
-/// List the entries of an image, a tar or a .lrz file, also inside a .pln file
+/// List the entries of an image, a tar, a .lrz or .pln file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
     place: ArchiveArgs,
-    /// List only the entries that match one of these patterns, and everything below them; a pattern that matches nothing is an error
+    /// List only what matches one of these patterns, and everything below it. A pattern that matches nothing is an error
     #[arg(value_name = "PATTERN")]
     patterns: Vec<OsString>,
     /// Show type, permissions, owner, group, size or device number, and time (UTC) of each entry
     #[arg(short, long, conflicts_with_all = ["json", "null"])]
     long: bool,
-    /// With --long, show sizes as 1.5K, 23M or 4.0G, rounded up, like ls -lh. Without --long, -h prints this help
+    /// With --long, show sizes as 1.5K, 23M or 4.0G, like ls -lh. Without --long, -h prints help
     #[arg(short = 'h', long, requires = "long")]
     human_readable: bool,
     /// With --long, show owners and groups as numbers [default: the names on this system; a tar's own names]
@@ -80,6 +80,18 @@ const OWNER_AND_SIZE: usize = 24;
 impl Command for List {
     const NAME: &'static str = "list";
     const ALIASES: &'static [&'static str] = &["ls"];
+    const ESSENTIAL: &'static [&'static str] = &[
+        "long",
+        "human-readable",
+        "json",
+        "null",
+        "exclude",
+        "exclude-from",
+        "numeric-owner",
+        "identity",
+        "passphrase-file",
+        "offset",
+    ];
 
     const LEAVES_NOTHING: bool = true;
 
@@ -91,17 +103,19 @@ impl Command for List {
     ];
 
     fn details() -> String {
-        let text = "Names are in the order of the tree, a directory before its contents; '.' is the root.\n\
+        let text = "# Names and order\n\
+                    Names are in the order of the tree, a directory before its contents; '.' is the root.\n\
                     In names, \\\\ stands for a backslash, \\n \\t \\r for those characters, and \\xHH for any other byte \
                     that a terminal would interpret or that is not UTF-8. In JSON, a name that is not UTF-8 has its exact \
                     bytes in a second member, path_hex.\n\
                     A tar, also a compressed one or the one in a .lrz file, is listed in its own order, without link counts \
                     and inode numbers; a hard link shows its target. --offset lists an image inside a tar.\n\
+                    # Sources\n\
                     From a .pln file that contains an image or a tar, list reads only the parts that it needs, and stores \
                     nothing.\n\
                     A tar from standard input is listed as it arrives. An image, a .lrz or a .pln file from a pipe is stored \
                     first, in TMPDIR or /var/tmp.";
-        format!("{}\n{text}", patterns::LANGUAGE)
+        format!("{text}\n{}", patterns::LANGUAGE)
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {

@@ -35,12 +35,11 @@ pub struct Mount {
     /// Unmount even if this process is killed; needs fusermount3 or fusermount, and --allow-other unless you are root
     #[arg(long, help_heading = MOUNT)]
     auto_unmount: bool,
-    /// Set options as in mount(8) and /etc/fstab, separated by commas; see Words
+    /// Set options as in mount(8) and /etc/fstab, separated by commas, such as ro,uid=1000
     #[arg(short, long, value_name = "WORDS", help_heading = MOUNT)]
     options: Vec<String>,
-    /// With --foreground, print a line once the image can be used, and leave the terminal and the working directory. packline starts its
-    /// background process with this option
-    #[arg(long, requires = "foreground", hide_short_help = true, help_heading = MOUNT)]
+    /// With --foreground, print a line once the image can be used, and leave the terminal. packline uses this internally
+    #[arg(long, requires = "foreground", help_heading = MOUNT)]
     announce: bool,
     /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
@@ -56,6 +55,8 @@ const RESOURCES: &str = "Resources";
 
 impl Command for Mount {
     const NAME: &'static str = "mount";
+    const ESSENTIAL: &'static [&'static str] =
+        &["options", "foreground", "allow-other", "auto-unmount", "offset", "jobs", "mem"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline mount rootfs.sqfs /mnt",

@@ -18,8 +18,7 @@ const HEAD: u64 = 64 << 10;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Entries")]
 pub struct Manifest {
-    /// Add the entries that FILE defines in the format of mksquashfs -pf; - reads standard input. Without SOURCE, FILE defines everything,
-    /// and may be an mtree(5) manifest
+    /// Add the entries that FILE defines in the format of mksquashfs -pf. Without SOURCE, FILE may also be an mtree(5) manifest
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     manifest: Option<PathBuf>,
     /// Run the shell commands of a manifest; the output of a command becomes the content of its file

@@ -20,6 +20,7 @@ use crate::args::run_options::{Machine, Reporting, SchedulingOptions};
 use crate::args::value::{number, text};
 use crate::args::verity::PackVerity;
 use crate::args::{Command, Invocation, patterns, wrong};
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
@@ -34,8 +35,7 @@ use sources::{Layers, SourceOpener};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The sources to pack, then the image to write. A source is a directory, a tar, an image, a container image, or any other file; - is
-    /// standard input as SOURCE, and standard output as IMAGE
+    /// The directories, tars, images, container images or files to pack, then the image to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub struct Pack {
     verity: PackVerity,
     #[command(flatten)]
     output: OutputOptions,
-    /// Print each entry when it is packed: to standard output, or with --json to standard error
+    /// Print each packed entry: to standard output, or with --json to standard error
     #[arg(short, long, help_heading = "Output")]
     verbose: bool,
     #[command(flatten)]
@@ -79,8 +79,8 @@ struct Threads {
     /// Read the files of a directory ahead with N threads [default: 4, or none with --jobs=0]
     #[arg(long, value_name = "N", value_parser = number::<usize>(0..=64))]
     readers: Option<usize>,
-    /// Use the reference without threads and queues, which all other runs must equal
-    #[arg(long, hide_short_help = true)]
+    /// Run without threads and queues; all other runs must give the same bytes
+    #[arg(long)]
     #[arg(conflicts_with_all = ["jobs", "queue_per", "policy", "main_thread_works", "trace"])]
     serial: bool,
 }
@@ -94,65 +94,72 @@ struct OutputOptions {
     /// Read the entries without their contents, print how many there are, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Read the image back before it gets its name, and compare each block with the content that was packed
+    /// Read the finished image back and compare each block with the packed content
     #[arg(long, conflicts_with = "dry_run")]
     verify: bool,
-    /// Rejected: images and .lrz files cannot contain recovery data; use 'packline protect' on the output
-    #[arg(long, value_name = "PERCENT", hide_short_help = true, num_args = 0..=1, default_missing_value = "")]
+    /// Rejected: an image cannot contain recovery data; use 'packline protect' on the output
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "")]
     recovery: Option<OsString>,
     /// Choose the container, instead of deriving it from IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
 }
 
-/// The text after the options in the help, before the language of patterns. [`Pack::details`] replaces `IMAGE_ENDINGS`.
+/// The text after the options in the help, and the sections of the manual page before the language of patterns. [`Pack::details`]
+/// replaces `IMAGE_ENDINGS`.
 const DETAILS: &str = "\
-SOURCE is a directory, a tar file (plain or compressed), an image, a container image (oci:DIR[:TAG], \
-oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file, which is packed under its own name. - \
-reads a tar or an image from standard input. IMAGE is a file (IMAGE_ENDINGS, \
-or a name without an ending), a block device, a pipe, - for standard output, or a .lrz file.\n\
+SOURCE is a directory, a tar (plain or compressed), an image, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] \
+or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (IMAGE_ENDINGS, or a name without an ending), a \
+block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
+# Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
 its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
-and patterns match paths in the image. Among several sources a symbolic link is stored as a link, unless \
---dereference is given; a single source is followed. A file with names in several sources is stored once, with \
-hard links.\n\
+and patterns match paths in the image. A single source that is a symbolic link is followed. Among several sources a \
+symbolic link is stored as a link, unless --dereference is given. A file with names in several sources is stored \
+once, with hard links.\n\
+# Layers\n\
 --overlay merges the sources into one root. Each source is a layer over the earlier ones, as with umoci and \
-podman: directories at the same path are merged, with the attributes of the last; any other entry replaces the earlier one. A \
-file is put into the root. Sources are merged without --overlay too if a tar, an image, a container image or \
-standard input is given with at most one directory or file; with more of them, packline requires --overlay. The \
-summary reports how many entries were replaced. The image has the same bytes as an image of the merged \
-directory.\n\
+podman. Directories at the same path are merged, with the attributes of the last one. Any other entry replaces the \
+earlier one. A file is put into the root. The image has the same bytes as an image of the merged directory.\n\
+Sources are merged without --overlay too if a tar, an image, a container image or standard input is given with at \
+most one directory or file. With more of them, packline requires --overlay. The summary reports how many entries \
+were replaced.\n\
 In layers, options for directories apply to each directory, and options for tars to each tar and container \
 layer. --exclude leaves entries out of each source, --remove out of the result. Whiteouts are the files .wh.NAME \
 and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
+# Container images\n\
 TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
-from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. Digests of layers \
-are checked before the image is begun.\n\
+from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
+digests of layers before it begins the image.\n\
+# Lists of files\n\
 --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
 the names makes no difference, and --exclude leaves out named entries too. A path with '..', a path through a \
 symbolic link and a name that does not exist are errors. Empty lines are ignored; '#' does not begin a comment.\n\
+# Size, order and layout\n\
 --smallest uses the codec parameters that compress best. With xz it tries the x86 filter too, and the filters \
 that --codec names.\n\
---layout=stable keeps most bytes of an image where the source changes little. This helps casync, desync and \
-zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
---order=input stores contents in the order of the source, path by path, and similar next to contents that have \
-much in common, which makes the image smaller. FILE has one path of the source per line; those contents come \
-first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and lines that begin with \
-'#' are ignored, and what --manifest adds comes last.\n\
+--order=input stores contents in the order of the source, and path sorts them by path. With similar, contents that \
+have much in common are next to each other, which makes the image smaller. FILE has one path of the source per \
+line; those contents come first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and \
+lines that begin with '#' are ignored, and what --manifest adds comes last.\n\
 With any order except input, all entries are listed before contents are read, and a tar that is compressed or \
 comes through a pipe is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. For similar, files \
 smaller than a block are read twice. A change of one file may move others in such an image, so that --base and a \
 stable layout save less.\n\
---lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \
-root), and a time that is not a number.\n\
+--layout=stable keeps most bytes of an image where the source changes little. This helps casync, desync and \
+zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
 packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
 there.\n\
+# Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
 the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
 with zeros. In layers and with --order a file always keeps the size that it had when it was listed. Files in \
 /proc and /sys, whose sizes are not true, are stored up to their end.\n\
 --continue cannot leave out a file larger than 128K that fails while it is read, because parts of it are already \
 in the image: the run ends. A smaller file is left out, and so are hard links to it.\n\
+--lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \
+root), and a time that is not a number.\n\
+# Manifests and attributes\n\
 An mtree manifest begins with #mtree, or with an entry that has keywords of mtree(5). The content of a file \
 comes from contents=PATH, or from the file at the entry's own path, relative to the working directory, as with \
 bsdtar. Attributes that FILE does not give come from that file. A size must be that of the content; digests are \
@@ -161,15 +168,18 @@ Owners are changed by --rootless-owners first, then by --owner-map, in which a n
 --uid, --gid and --all-root override both. --xattrs-include and --xattrs-exclude match complete names, and '*' \
 matches any characters. --file-contexts sets labels after that; directories that a tar only implies get no \
 label.\n\
+# Outputs\n\
+A block device is written in place. An image for standard output (-) or a pipe is first written to an unnamed \
+temporary file in TMPDIR or /var/tmp. All messages are then on standard error. --format lrz SOURCE - writes a .lrz \
+file while it is compressed.\n\
 A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
-Sizes may end in K, M, G or T. The image appears under its name when it is complete; a block device is written \
-in place.\n\
-An image for standard output (-) or a pipe is first written to an unnamed temporary file in TMPDIR or /var/tmp. \
-All messages are then on standard error. --format lrz SOURCE - writes a .lrz file while it is compressed.";
+Sizes may end in K, M, G or T.";
 
 impl Command for Pack {
     const NAME: &'static str = "pack";
     const ALIASES: &'static [&'static str] = &["create"];
+    const ESSENTIAL: &'static [&'static str] =
+        &["codec", "block-size", "exclude", "exclude-from", "time", "cache", "smallest", "verify", "force", "json"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline pack rootfs/ rootfs.sqfs",
@@ -189,8 +199,7 @@ impl Command for Pack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if self.output.recovery.is_some() {
-            let what =
-                "images and .lrz files cannot contain recovery data (expected 'packline protect IMAGE' afterwards)";
+            let what = "images and .lrz files cannot contain recovery data; run 'packline protect IMAGE' afterwards";
             return Err(wrong("recovery", what));
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
@@ -198,7 +207,11 @@ impl Command for Pack {
             lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
         }
         if json && !self.output.dry_run && target::is_stdout(self.image()) {
-            return Err(wrong("json", "the image goes to standard output (expected another output)"));
+            return Err(wrong("json", "the image goes to standard output; write it to a file"));
+        }
+        if !target::is_stdout(self.image()) && self.image().is_dir() {
+            let hint = "the image to write comes last: packline pack SOURCE... IMAGE";
+            return Err(Failure::failed(format!("{}: is a directory; {hint}", self.image().escaped())));
         }
         let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
@@ -207,16 +220,10 @@ impl Command for Pack {
         request.resources = options.apply(request.resources);
         let errors = if self.output.dry_run {
             let run = run_dry(request, style, io)?;
-            options.report(
-                (json, quiet),
-                report::dry_run_json(&run),
-                report::dry_run_text(&run),
-                run.content_bytes,
-                io,
-            );
+            options.report((json, quiet), report::dry_run_json(&run), report::dry_run_text(&run), 0, io);
             run.errors
         } else {
-            match run_pack(request, style, io)? {
+            match run_pack(request, style, io).map_err(|failure| self.explain(failure))? {
                 PackSummary::SquashFs(summary) => summary.errors,
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
@@ -230,6 +237,14 @@ impl Command for Pack {
 }
 
 impl Pack {
+    /// Adds the option that leaves out what cannot be read.
+    fn explain(&self, failure: Failure) -> Failure {
+        if self.entries.leaves_out() || !failure.is_denied_entry() {
+            return failure;
+        }
+        failure.with_way_out("--continue leaves out what cannot be read")
+    }
+
     fn image(&self) -> &Path {
         self.paths.last().map_or(Path::new(""), PathBuf::as_path)
     }
@@ -280,7 +295,7 @@ impl Pack {
         let codec = invocation.has("codec").then_some(&*self.compression.codec);
         let block_size = (container == Container::SquashFs).then_some(self.compression.block_size);
         let options = PackContainer::parse(container, codec, block_size);
-        let mut options = options.map_err(|error| wrong("codec", error))?;
+        let mut options = options.map_err(|error| wrong("codec", format!("{error}{}", codec_hint(codec))))?;
         if let PackContainer::Image(image) = &mut options
             && self.compression.smallest
         {
@@ -315,7 +330,11 @@ impl Pack {
     fn container(&self) -> Result<Container, Failure> {
         let named =
             || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(self.image()) };
-        let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
+        let hint = match FileKind::of_path(self.image()) {
+            Some(FileKind::Tar(_)) => "'packline pack SOURCE - | packline unpack - TAR' writes a tar",
+            _ => "--format chooses the container for any name",
+        };
+        let explained = |error| Failure::usage(format!("{error}; {hint}"));
         self.output.format.map_or_else(named, Ok).map_err(explained)
     }
 
@@ -355,7 +374,7 @@ impl Pack {
         };
         let of_manifest = self.manifest.is_stdin().then_some("manifest");
         if let (true, Some(long)) = (sources.iter().any(takes_stdin), self.entries.stdin_option().or(of_manifest)) {
-            return Err(wrong(long, "standard input is the source already (expected the name of a file)"));
+            return Err(wrong(long, "standard input is already the source; name a file"));
         }
         let opener = SourceOpener {
             layers: &self.layers,
@@ -378,10 +397,10 @@ impl Pack {
         definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
         if !self.manifest.is_given() {
-            return Err(Failure::usage("missing argument: IMAGE (expected SOURCE... IMAGE)"));
+            return Err(Failure::usage("the image to write is missing: packline pack SOURCE... IMAGE"));
         }
         refuse_for_definitions(invocation)?;
-        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions (expected a SquashFS image)");
+        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write a SquashFS image");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
                 Source::entries("manifest", PseudoSource::alone(pseudo).map_err(Failure::failed)?)
@@ -400,11 +419,21 @@ impl Pack {
         match definitions {
             Definitions::Pseudo(pseudo) => Ok(pseudo),
             Definitions::Mtree(_) => {
-                let expected = "no SOURCE, or a manifest in the format of mksquashfs -pf";
-                Err(wrong("manifest", format!("an mtree manifest describes a complete tree (expected {expected})")))
+                let hint = "leave out SOURCE, or use the format of mksquashfs -pf";
+                Err(wrong("manifest", format!("an mtree manifest describes a complete tree; {hint}")))
             }
         }
     }
+}
+
+/// Returns a hint for values that come from the command lines of other programs.
+fn codec_hint(codec: Option<&str>) -> String {
+    let (name, parameters) = codec.unwrap_or_default().split_once(':').unwrap_or((codec.unwrap_or_default(), ""));
+    if name == "omp" {
+        return "; -c is the codec, and 'packline mksquashfs' takes -comp".to_string();
+    }
+    let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
+    if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }
 }
 
 /// Rejects options without effect on definitions.

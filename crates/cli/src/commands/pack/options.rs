@@ -29,7 +29,7 @@ pub struct Compression {
     /// Leave these parts uncompressed: a comma-separated list of inodes, data, fragments, xattrs, ids, or all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,
-    /// Make the smallest image that this codec and block size allow, however long it takes. Implies --order=similar unless --order is given
+    /// Make the smallest image with this codec and block size, however long it takes. Implies --order=similar
     #[arg(long, conflicts_with_all = ["no_compress", "fragments", "no_fragments", "layout", "no_dedup", "no_sparse", "continue_on_error"])]
     pub smallest: bool,
 }
@@ -38,14 +38,14 @@ pub struct Compression {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct Layout {
-    /// Choose the files whose tail ends share fragment blocks: all files, files smaller than a block, or none
+    /// Share fragment blocks among the tail ends of all files, of files smaller than a block, or of none
     #[arg(long, value_name = "WHICH", default_value = "always")]
     #[arg(value_parser = one_of([("always", Fragments::Always), ("small", Fragments::SmallFiles), ("never", Fragments::Never)]))]
     fragments: Fragments,
     /// Same as --fragments=never
     #[arg(long, conflicts_with = "fragments")]
     no_fragments: bool,
-    /// Choose the on-disk layout: compact, or stable[:align=SIZE] for smaller delta updates at 1 to 3 % more size
+    /// Choose the on-disk layout: compact, or stable[:align=SIZE] for smaller delta updates at 1 to 3% more size
     #[arg(long, value_name = "LAYOUT", default_value = "compact", value_parser = text(layout))]
     layout: packline_squashfs::Layout,
     /// Store equal files, tail ends and blocks again each time
@@ -66,11 +66,10 @@ pub struct Layout {
     /// Same as --pad=1; the image then has no checksum of its data
     #[arg(long, conflicts_with = "pad")]
     no_pad: bool,
-    /// Begin the image at this byte of IMAGE; --pad counts from there. A file has zeros before it, and a block device keeps its bytes
+    /// Begin the image at this byte of IMAGE. A file has zeros before it, a block device keeps its bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
-    /// Set the image's creation time (seconds since 1970, or 'now') and clamp newer modification times to it [default: SOURCE_DATE_EPOCH;
-    /// without it 0, and no clamping]
+    /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times of entries to it [default: SOURCE_DATE_EPOCH, or 0]
     #[arg(long, value_parser = text(time))]
     pub time: Option<Time>,
 }
@@ -81,7 +80,7 @@ pub struct Layout {
 pub struct Entries {
     #[command(flatten)]
     pub exclude: Exclude,
-    /// Pack only the entries of the directory SOURCE that FILE names, one path per line; - reads standard input
+    /// Pack only the entries of the directory SOURCE that FILE names, one path per line; - is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub files_from: Option<PathBuf>,
     /// Read names (--files-from) and patterns (--exclude-from) that end with a NUL byte instead of a line feed (find -print0)
@@ -93,7 +92,7 @@ pub struct Entries {
     /// With --root-becomes, do not adjust symbolic links that point below DIR
     #[arg(long, requires = "root_becomes")]
     no_symlink_retarget: bool,
-    /// Report what cannot be read, leave it out, and exit with status 3. A directory that cannot be read stays, but is empty
+    /// Report what cannot be read, leave it out, and exit with status 3; a directory stays, but is empty
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Do not enter other file systems; mount points become empty directories
@@ -129,7 +128,7 @@ pub struct Entries {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct BaseOptions {
-    /// Copy compressed blocks from this earlier image where the content is the same. The output has the same bytes. May be repeated
+    /// Copy compressed blocks from this earlier image where the content is the same; the output has the same bytes
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
     /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ
@@ -248,7 +247,7 @@ impl Entries {
     /// [`Failure::Usage`] for `--null` without a list, and for an invalid pattern.
     pub fn excludes(&self, io: &mut Io) -> Result<Patterns, Failure> {
         if self.null && self.files_from.is_none() && !self.exclude.has_files() {
-            return Err(wrong("null", "has no effect without a list (expected --files-from or --exclude-from)"));
+            return Err(wrong("null", "has no effect without --files-from or --exclude-from"));
         }
         self.exclude.patterns(Ending::of(self.null), io)
     }
@@ -261,6 +260,11 @@ impl Entries {
         let Some(path) = &self.files_from else { return Ok(None) };
         let list = TextList::read(path, Ending::of(self.null), io)?;
         Names::existing(root, &list.name, list.items()).map(Some).map_err(Failure::failed)
+    }
+
+    /// Returns whether entries that cannot be read are left out.
+    pub fn leaves_out(&self) -> bool {
+        self.continue_on_error
     }
 
     pub fn tar(&self) -> TarOptions {

@@ -16,7 +16,7 @@ const EXPECTED: &str = "expected input, path, similar, or the name of a FILE wit
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
 pub struct OrderOptions {
-    /// Choose the order in which contents are stored: input, path, similar (smaller images), or the name of a FILE with one path per line
+    /// Store contents in the order of the input, by path, by similarity (similar; smaller images), or as FILE lists them
     #[arg(long, value_name = "ORDER", default_value = "input")]
     order: OsString,
 }
@@ -40,7 +40,7 @@ impl OrderOptions {
             },
         };
         if invocation.has("continue") {
-            return Err(wrong("order", "cannot be used with --continue (expected --order=input)"));
+            return Err(wrong("order", "only --order=input can be used with --continue"));
         }
         Ok(Some(order))
     }
@@ -48,7 +48,7 @@ impl OrderOptions {
 
 fn list(name: &OsStr) -> Result<FileList, Failure> {
     if name == "-" {
-        return Err(wrong("order", format!("a list is not read from standard input ({EXPECTED})")));
+        return Err(wrong("order", "a list cannot come from standard input; name a file"));
     }
     let shown = Path::new(name).escaped();
     let text = fs::read(name).map_err(|cause| wrong("order", format!("{shown}: cannot read: {cause} ({EXPECTED})")))?;

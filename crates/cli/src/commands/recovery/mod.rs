@@ -5,8 +5,8 @@ pub(crate) mod report;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use packline::Output;
 use packline::requests::{OpenedFile, ProtectRequest, RecoveryState, RepairRequest, sidecar_of};
+use packline::{Output, StreamError};
 use packline_recovery::{Redundancy, Shape};
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ use crate::ui::observer::with_observer;
 use crate::ui::size::count;
 use crate::ui::target;
 
-/// Write recovery data for files of any kind, so that 'packline repair' can fix later damage
+/// Write recovery data for files, so that 'repair' can fix damage
 #[derive(Debug, clap::Args)]
 pub struct Protect {
     /// The files to protect, block devices (with -o), and directories, whose files are protected to any depth
@@ -62,6 +62,8 @@ pub struct Repair {
 
 impl Command for Protect {
     const NAME: &'static str = "protect";
+    const ESSENTIAL: &'static [&'static str] =
+        &["redundancy", "output", "force", "jobs", "mem", "quiet", "no-progress", "json", "stats"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline protect backup.tar.zst",
@@ -72,12 +74,14 @@ impl Command for Protect {
     ];
 
     fn details() -> String {
-        "packline cuts the file into up to 16384 shards, and can restore as many lost shards as the redundancy says. A shard \
+        "# Redundancy\n\
+         packline cuts the file into up to 16384 shards, and can restore as many lost shards as the redundancy says. A shard \
          is lost by changed bits, by sectors that cannot be read, or by a missing end of the file. Inserted or removed bytes \
          cost only the shards that contain them; packline finds the other shards at their new offsets. The recovery data \
          repairs itself in the same way.\n\
          Small files need more than the redundancy says. With 5%, the recovery data is 8% of a file of 1 MiB, 13% of 100 KiB \
          and 31% of 10 KiB. It is larger than a file of 1 KiB.\n\
+         # Files and directories\n\
          Recovery data belongs to one state of the file: run 'packline protect -f' after each change. It may contain all of \
          the content, and only users who can read the file can read it. If FILE.recovery already exists and matches the file, \
          it is kept, and the file counts as unchanged. Without -f, recovery data of another state of the file is an \
@@ -91,14 +95,14 @@ impl Command for Protect {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (files, all_read) = self.expanded(io);
         if self.output.is_some() && (files.len() != 1 || files != self.files) {
-            let expected = "one FILE, or no --output: each file then gets its own recovery data";
+            let hint = "without --output each file gets its own recovery data";
             return Err(wrong(
                 "output",
-                format!("the recovery data of several files cannot be written to one file (expected {expected})"),
+                format!("the recovery data of several files cannot be written to one file; {hint}"),
             ));
         }
         if let (None, Some(device)) = (&self.output, files.iter().find(|file| is_block_device(file))) {
-            let what = "is a block device; a file next to it would be lost at shutdown (expected -o FILE)";
+            let what = "is a block device, and a file next to it would be lost at shutdown; use -o FILE";
             return Err(Failure::usage(format!("{}: {what}", device.escaped())));
         }
         let outputs: Vec<PathBuf> =
@@ -164,8 +168,7 @@ impl Protect {
 
     fn protect(&self, file: &Path, output: &Path, options: &RunOptions, io: &mut Io) -> Result<Done, Failure> {
         if let Some(found) = self.existing(file, output, options, io) {
-            let refused =
-                |what: &str| Failure::failed(format!("{}: {what} (expected --force to replace it)", output.escaped()));
+            let refused = |what: &str| Failure::failed(format!("{}: {what}; --force replaces it", output.escaped()));
             let wanted = Shape::new(found.shape.length(), self.redundancy);
             return match (found.examined.is_whole(), found.recovery_is_whole) {
                 (false, _) if found.changed_later => Err(refused("belongs to an earlier state of the file")),
@@ -212,6 +215,8 @@ enum Done {
 
 impl Command for Repair {
     const NAME: &'static str = "repair";
+    const ESSENTIAL: &'static [&'static str] =
+        &["recovery", "output", "force", "jobs", "mem", "quiet", "no-progress", "json", "stats"];
 
     const EXAMPLES: &'static [&'static str] =
         &["packline repair backup.tar.zst", "packline repair --recovery old.recovery -o mended.img disk.img"];
@@ -220,6 +225,7 @@ impl Command for Repair {
         "The repaired file is written next to FILE, and replaces FILE when it has the BLAKE3 hash of the protected file. \
          Until then, and after an error, FILE is unchanged. An intact file is left alone. A missing file is rebuilt if the \
          recovery data suffices. If more is lost than can be repaired, FILE is unchanged and the exit status is 1.\n\
+         # Changed files\n\
          Damage does not change the time of a file. A FILE that is newer than its recovery data was probably changed on \
          purpose: without -f it is not replaced, and the exit status is 1. 'packline protect -f FILE' protects the new \
          content.\n\
@@ -248,12 +254,22 @@ impl Command for Repair {
                     recovery.map(|recovery| report::hint_after_change(&self.file, &recovery)).unwrap_or_default();
                 return Err(Failure::failed(format!("{error}. {hint}")));
             }
+            Err(error) if recovery.is_none() && has_no_data(&error) => {
+                let failure = Failure::from(error);
+                return Err(failure.with_way_out("--recovery FILE reads recovery data from another file"));
+            }
             found => found?,
         };
         let (object, text) = report::repaired(&found, &self.file, &output, recovery.as_deref());
         self.work.report((object, text), found.shape.length(), &options, invocation, io);
         Ok(())
     }
+}
+
+/// Returns whether there is no recovery data at the place where it is expected.
+fn has_no_data(error: &packline::Error) -> bool {
+    let packline::Error::Stream { cause, .. } = error else { return false };
+    matches!(**cause, StreamError::Recovery(packline_recovery::Error::NoData))
 }
 
 fn is_block_device(path: &Path) -> bool {

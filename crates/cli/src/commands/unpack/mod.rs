@@ -24,16 +24,16 @@ use crate::ui::observer::with_observer;
 use crate::ui::password::password_of;
 use crate::ui::target::target;
 
-/// Unpack an image, or a tar in a .lrz file, to a directory or a tar
+/// Unpack an image or a .lrz file to a directory or a tar
 #[derive(Debug, clap::Args)]
 pub struct Unpack {
     #[command(flatten)]
     place: StreamArgs,
-    /// A new or empty directory, or a tar: a name that ends in .tar, .tar.gz, .tar.xz, .tar.zst or .tar.bz2, or - for standard output
-    /// [default: a new directory with IMAGE's name without its ending]
+    /// A new or empty directory, or a tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2, or - for standard output) [default: IMAGE's name
+    /// without its ending]
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     dest: Option<PathBuf>,
-    /// Unpack only the entries that match one of these patterns, and everything below them; a pattern that matches nothing is an error
+    /// Unpack only what matches one of these patterns, and everything below it. A pattern that matches nothing is an error
     #[arg(value_name = "PATTERN")]
     patterns: Vec<OsString>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ struct Entries {
     /// Unpack only the contents of this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
-    /// Report what fails, continue with the rest, and exit with status 3. In a damaged file, zeros replace what cannot be read
+    /// Report what fails, continue, and exit with status 3. In a damaged file, zeros replace what cannot be read
     #[arg(long = "continue")]
     continue_on_error: bool,
     /// Leave out block and character devices
@@ -70,8 +70,7 @@ struct Entries {
     /// Write holes as zeros
     #[arg(long)]
     no_sparse: bool,
-    /// Choose how identical files are written: copies, reflinks (shared blocks, if the file system can), or hard links (if all attributes
-    /// are equal too)
+    /// Write identical files as copies, reflinks (shared blocks, if the file system can), or hard links (if all attributes are equal)
     #[arg(long, value_name = "HOW", default_value = "copy")]
     #[arg(value_parser = one_of([("copy", Duplicates::Copy), ("reflink", Duplicates::Reflink), ("hardlink", Duplicates::HardLink)]))]
     dedupe: Duplicates,
@@ -100,8 +99,7 @@ struct Output {
     /// Choose what to write, instead of deriving it from DEST's name
     #[arg(long, value_name = "WHAT", value_parser = one_of([("directory", TargetKind::Directory), ("tar", TargetKind::Tar)]))]
     to: Option<TargetKind>,
-    /// Compress a tar with this codec, instead of deriving it from DEST's name: none, or gzip, xz, zstd or bzip2, each with an optional
-    /// :level=N
+    /// Compress a tar with none, gzip, xz, zstd or bzip2, each with an optional :level=N [default: from DEST's name]
     #[arg(short, long, value_name = "CODEC")]
     compress: Option<String>,
     /// Unpack into a directory that is not empty, replacing files and keeping directories; or replace a tar
@@ -121,6 +119,8 @@ enum TargetKind {
 impl Command for Unpack {
     const NAME: &'static str = "unpack";
     const ALIASES: &'static [&'static str] = &["extract"];
+    const ESSENTIAL: &'static [&'static str] =
+        &["exclude", "exclude-from", "subdir", "continue", "owner", "no-xattrs", "compress", "force", "quiet", "json"];
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline unpack root.sqfs root/",
@@ -131,23 +131,25 @@ impl Command for Unpack {
 
     fn details() -> String {
         format!(
-            "{}\n\
-             DEST appears when it is complete; until then it is named .DEST.packline-partial. In an existing directory each \
-             file appears when it is complete, what was written before a failure stays, and data is synced only with --sync. \
-             The next run removes the files that a killed run left.\n\
+            "DEST appears when it is complete; until then it is named .DEST.packline-partial.\n\
+             # Destinations\n\
+             In an existing directory each file appears when it is complete, what was written before a failure stays, and data \
+             is synced only with --sync. The next run removes the files that a killed run left.\n\
+             A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
+             slash.\n\
              No symbolic link in or below DEST is followed, whoever created it. Permissions are the permissions in the image, \
              whatever the umask.\n\
              Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
              warning for each kind (user., security., trusted.).\n\
-             A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
-             slash.\n\
+             # Selection and checks\n\
              The tar in a .lrz file can only be unpacked completely; packline rejects options for images.\n\
              If a pattern matches nothing, nothing is unpacked; with --continue, packline unpacks the matches of the other \
              patterns.\n\
              After reading a complete image, packline compares its data with the checksum that pack stored after the image. A \
              difference is an error: damage that no decoder noticed, in any file.\n\
              An image or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \
-             from a pipe.",
+             from a pipe.\n\
+             {}",
             patterns::LANGUAGE
         )
     }
@@ -211,10 +213,11 @@ impl Unpack {
         }
         let name = Path::new(self.place.image.file_name().unwrap_or_default());
         let name = without_ending(name).filter(|_| self.output.to != Some(TargetKind::Tar));
-        let dest = name.ok_or_else(|| Failure::usage("missing argument: DEST"))?;
+        let dest = name.ok_or_else(|| Failure::usage("the destination is missing: packline unpack IMAGE DEST"))?;
         match dest.symlink_metadata() {
             Ok(_) => {
-                Err(Failure::failed(format!("{}: exists already (expected DEST on the command line)", dest.escaped())))
+                let hint = "name another directory: packline unpack IMAGE DEST";
+                Err(Failure::failed(format!("{}: already exists; {hint}", dest.escaped())))
             }
             Err(_) => Ok(dest),
         }
@@ -247,11 +250,11 @@ impl Unpack {
             return Err(wrong(long, "is not supported for .lrz files"));
         }
         if !self.patterns.is_empty() {
-            return Err(Failure::usage("the tar in a .lrz file can only be unpacked completely (expected no PATTERN)"));
+            return Err(Failure::usage("the tar in a .lrz file can only be unpacked completely"));
         }
         match FileKind::of_path(destination) {
             Some(kind) if to_tar && kind.is_compressed() => Err(Failure::usage(
-                "the tar in a .lrz file cannot be compressed again (expected a name that ends in .tar)",
+                "the tar in a .lrz file cannot be compressed again; choose a name that ends in .tar",
             )),
             _ => Ok(()),
         }
@@ -315,11 +318,11 @@ fn explain(error: Error) -> Failure {
     // Even root in a user namespace cannot create devices, and can set only the owners that the namespace maps.
     if source.is_some_and(|source| source.is::<DeviceRefused>()) {
         let way = "creating devices needs root outside a user namespace; --no-devices leaves them out";
-        return Failure::failed(format!("{error} ({way})"));
+        return Failure::failed(format!("{error}; {way}"));
     }
     if source.is_some_and(|source| source.is::<OwnerRefused>()) {
         let way = "setting owners needs root, and a user namespace sets only owners that it maps; --no-owner leaves owners out";
-        return Failure::failed(format!("{error} ({way})"));
+        return Failure::failed(format!("{error}; {way}"));
     }
     error.into()
 }

@@ -60,13 +60,17 @@ pub struct Verify {
 
 impl Command for Verify {
     const NAME: &'static str = "verify";
+    const ESSENTIAL: &'static [&'static str] =
+        &["recovery", "roothash", "notes", "json", "quiet", "offset", "identity", "passphrase-file", "jobs"];
 
     const EXAMPLES: &'static [&'static str] =
         &["packline verify root.sqfs", "packline verify --json *.sqfs backup.pln"];
 
     fn details() -> String {
         "Each fault is printed with its offset, in bytes from the start of the image, and with the file if it is in a file's \
-         content. Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \
+         content.\n\
+         # What can be found\n\
+         Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \
          other images only blocks that gzip or xz compressed have a checksum. Other changes cannot be found there, and the \
          result says so.\n\
          A .lrz file is decompressed up to the first fault. A tar is read in the same way; it has checksums of headers only, \
@@ -80,7 +84,7 @@ impl Command for Verify {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if self.recovery.is_some() && self.images.len() > 1 {
-            return Err(wrong("recovery", format!("{} files were given (expected one)", self.images.len())));
+            return Err(wrong("recovery", "works only with one file"));
         }
         let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
         let check = self.verity.check(&self.images, invocation)?;

@@ -22,8 +22,7 @@ use crate::ui::size::{count, show_bytes};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct VerityArgs {
-    /// Compare each block of IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal). The tree is at the end of
-    /// IMAGE or in the file that 'packline verity' writes
+    /// Compare IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal)
     #[arg(long, value_name = "HASH", value_parser = text(parse_root_hash))]
     roothash: Option<Digest>,
     /// Read the hash tree from FILE
@@ -53,7 +52,7 @@ impl VerityArgs {
         if image.as_os_str() == "-" {
             return Err(wrong(
                 "roothash",
-                "IMAGE cannot be standard input (expected a file, because it is read at any offset)",
+                "IMAGE cannot be standard input, because it is read at any offset; name a file",
             ));
         }
         let mut check = VerityCheck::new(image, root_hash);

@@ -79,7 +79,7 @@ fn password_to_write(settings: &Settings, place: &CommandInput, io: &mut Io) -> 
 }
 
 fn no_way_to_ask() -> Failure {
-    Failure::failed("standard input cannot provide both the content and a password (expected --encrypt=PASSWORD)")
+    Failure::failed("standard input cannot provide both the content and a password; use --encrypt=PASSWORD")
 }
 
 fn compressed(settings: &Settings, place: &CommandInput, written: &Written) -> String {
@@ -132,7 +132,7 @@ fn decompress(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<
         let writes = settings.style.mode.writes();
         let target = if writes { Some(target(settings, file, io)?) } else { None };
         if settings.check && writes && file.output.is_none() {
-            return Err(Failure::failed("standard output cannot be read again (expected no --check, or a file)"));
+            return Err(Failure::failed("standard output cannot be read again; leave out --check, or write to a file"));
         }
         Ok(Unpacking { opened, target, temporaries: io.temporaries.clone() })
     };

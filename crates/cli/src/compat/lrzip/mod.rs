@@ -179,7 +179,7 @@ fn one(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Fai
     if settings.recursive {
         return below(settings, path, io);
     }
-    let what = "is a directory (expected a file; -r enters directories, lrztar packs one)";
+    let what = "is a directory; -r enters directories, lrztar packs one";
     Err(Failure::failed(format!("{}: {what}", path.escaped())))
 }
 

@@ -72,10 +72,10 @@ impl Settings {
         let outfile = self.style.output.as_ref();
         let stdout = outfile.is_some_and(|outfile| outfile.as_os_str() == "-");
         if outfile.is_some() && files > 1 && !(stdout && self.style.mode == Mode::Decompress) {
-            return Err(wrong("outfile", "several files cannot go into one"));
+            return Err(wrong("outfile", "one output cannot take several files"));
         }
         if self.recursive && (outfile.is_some() || files == 0) {
-            return Err(wrong("recursive", "expected directories, and no --outfile"));
+            return Err(wrong("recursive", "works only with directories, and without --outfile"));
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ fn run(path: &Path, options: Options, mode: Mode, io: &mut Io) -> Result<(), Fai
     match (mode, &settings.style.output) {
         (Mode::Compress, _) => pack(path, &settings, io),
         (_, None) => unpack(path, &settings, io),
-        (_, Some(_)) => Err(wrong("outfile", "files are unpacked into a directory (expected --outdir)")),
+        (_, Some(_)) => Err(wrong("outfile", "files are unpacked into a directory; use --outdir")),
     }
 }
 
@@ -99,7 +99,7 @@ fn pack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> {
     let output = settings.style.output.clone().map_or_else(|| output_of(path, settings), Ok)?;
     let stream = output.as_os_str() == "-";
     if stream && io.out_terminal {
-        return Err(Failure::usage("standard output is a terminal (expected a file or a pipe)"));
+        return Err(Failure::usage("standard output is a terminal; redirect it to a file or a pipe"));
     }
     let target =
         if stream { io.stdout_target() } else { Output::File { path: output.clone(), force: settings.style.force } };
@@ -125,7 +125,7 @@ fn prefix(path: &Path) -> Vec<u8> {
 
 fn output_of(path: &Path, settings: &Settings) -> Result<PathBuf, Failure> {
     let Some(name) = path.file_name() else {
-        let what = "has no name from which to derive the output's name (expected --outfile)";
+        let what = "has no name from which to derive the output's name; use --outfile";
         return Err(Failure::usage(format!("{}: {what}", path.escaped())));
     };
     let mut name = name.to_os_string();
@@ -160,7 +160,7 @@ fn unpack(path: &Path, settings: &Settings, io: &mut Io) -> Result<(), Failure> 
     }
     let made = into.join(name_of(path));
     if !settings.style.force && made.symlink_metadata().is_ok() {
-        return Err(Failure::failed(format!("{}: exists (expected --force)", made.escaped())));
+        return Err(Failure::failed(format!("{}: already exists; --force replaces it", made.escaped())));
     }
     let opened = open_asking(path, &settings.secret, io)?;
     let root = rustix::process::geteuid().is_root();

@@ -48,7 +48,7 @@ fn options_matching(entry: &Entry, expression: &str, columns: usize) -> Result<S
     };
     help_of(entry, of, columns).ok_or_else(|| {
         Failure::usage(format!(
-            "-help-option '{}' matches no option (-help lists all options)",
+            "-help-option '{}' matches no option; -help lists all options",
             expression.as_bytes().escaped()
         ))
     })

@@ -72,8 +72,7 @@ impl Command for Sqfstar {
         }
         let image = self.image.unwrap_or_else(|| PathBuf::from("-"));
         if !self.force && !is_stream(&image) && image.metadata().is_ok() {
-            let expected = "expected -force to replace it, or another name";
-            return Err(Failure::failed(format!("{}: there is such a file ({expected})", image.escaped())));
+            return Err(Failure::failed(format!("{}: already exists; -force replaces it", image.escaped())));
         }
         let language = if self.regex { Language::Regex } else { Language::Wildcards };
         let excludes = excludes(&self.ef, self.excludes, language, (&[], Symlinks::Kept), io)?;

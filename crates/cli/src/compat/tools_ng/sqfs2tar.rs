@@ -97,7 +97,7 @@ impl Sqfs2Tar {
         let root = self.root()?;
         let resources = self.resources(&io.host);
         if io.out_terminal {
-            return Err(Failure::failed("standard output is a terminal (expected a file or a pipe)"));
+            return Err(Failure::failed("standard output is a terminal; redirect it to a file or a pipe"));
         }
         io.refuse_input(&self.image)?;
         let image = place(&self.image, Some(0), io)?;

@@ -281,7 +281,7 @@ fn checks_outputs_before_first_run() {
     for (option, path, expected) in [
         ("--html", "none/page.html", "none/page.html: cannot create"),
         ("--csv", "tree", "tree: is a directory"),
-        ("--markdown", "is-there", "is-there: exists already"),
+        ("--markdown", "is-there", "is-there: already exists"),
         ("--csv", "in.tar", "in.tar: is the input"),
         ("--html", "/proc/page.html", "/proc/page.html: cannot create"),
     ] {

@@ -150,7 +150,7 @@ fn shows_bar_only_on_terminal() {
     let line =
         |options: &str| format!("TERM=xterm {PACKLINE} pack -f {options} {} {}", source.display(), image.display());
     let with = on_terminal(&line("-c lz4")).unwrap();
-    assert!(with.contains("MB/s") && with.contains("/8.00 MiB"), "{with:?}");
+    assert!(with.contains("MiB/s") && with.contains("/8.00 MiB"), "{with:?}");
     for options in ["-c lz4 --no-progress", "-c lz4 -q", "-c lz4 --json"] {
         let without = on_terminal(&line(options)).unwrap();
         assert!(!without.contains("/8.00 MiB"), "{without:?}");

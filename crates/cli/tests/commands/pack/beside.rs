@@ -99,15 +99,12 @@ fn refuses_two_sources_with_one_name_and_options_of_layers() {
     let sandbox = two();
     fs::create_dir_all(sandbox.at("old/etc")).unwrap();
     for (words, expected) in [
-        (
-            &["etc", "old/etc", "o.sqfs"][..],
-            "etc and old/etc have the same name etc (expected different names, or --overlay",
-        ),
+        (&["etc", "old/etc", "o.sqfs"][..], "etc and old/etc have the same name etc; --overlay"),
         (
             &["home/profile", "etc/profile", "o.sqfs"],
-            "home/profile and etc/profile have the same name profile (expected different names; --files-from keeps",
+            "home/profile and etc/profile have the same name profile; --files-from keeps",
         ),
-        (&["home", "etc", "o.sqfs", "--remove", "x"], "--remove: the sources are put side by side (expected --overlay"),
+        (&["home", "etc", "o.sqfs", "--remove", "x"], "--remove: the sources are put side by side; --overlay"),
         (&["home", "etc", "o.sqfs", "--whiteouts=keep"], "--whiteouts: the sources are put side by side"),
         (&["etc/passwd", "o.sqfs", "--files-from", "x"], "--files-from: works only with one SOURCE, a directory"),
     ] {
@@ -122,10 +119,10 @@ fn refuses_two_sources_with_one_name_and_options_of_layers() {
 fn counts_and_names_what_layers_replace() {
     let sandbox = two();
     let ran = sandbox.good(&["pack", "--overlay", "home", "etc", "o.sqfs"]);
-    assert!(ran.stderr.contains("\n1 entry of earlier layers replaced by later ones: profile\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nreplaced:  1 entry of earlier layers, by later ones (profile)\n"), "{}", ran.stderr);
     assert_eq!(sandbox.good(&["cat", "o.sqfs", "profile"]).text(), "2\n");
     let ran = sandbox.good(&["pack", "-f", "--overlay", "home", "etc", "home", "o.sqfs"]);
-    assert!(ran.stderr.contains(" replaced by later ones: profile, .ssh/id\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(" by later ones (profile, .ssh/id)\n"), "{}", ran.stderr);
     // Entries that whiteouts hide do not count as replaced; a directory does, with everything in it.
     shell(&sandbox, "mkdir over && : >over/.wh.profile && : >over/.ssh && : >over/passwd && tar -C etc -cf etc.tar .");
     let json = |words: &[&str]| -> Value {

@@ -66,12 +66,12 @@ fn a_dry_run_checks_what_a_pack_does() {
     sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
     sandbox.write("k.lrz", "LRZI");
     for (words, message) in [
-        (&["tree", "i.sqfs"][..], "i.sqfs: exists already"),
+        (&["tree", "i.sqfs"][..], "i.sqfs: already exists"),
         (&["tree", "tree"], "tree: is a directory"),
         (&["none", "j.sqfs"], "none: cannot open"),
         (&["tree", "none/j.sqfs"], "none/j.sqfs: cannot create"),
         (&["tree", "j.sqfs", "--mem=1K"], "1K of memory is too little for "),
-        (&["k.lrz", "j.sqfs"], "k.lrz: a .lrz file"),
+        (&["k.lrz", "j.sqfs"], "k.lrz: is a .lrz file"),
         (&["tree", "j.sqfs", "--root-becomes=none"], "is not in the source"),
     ] {
         let line = sandbox.refused(&[&["pack", "--dry-run"], words].concat());

@@ -165,9 +165,12 @@ fn an_image_stays_as_it_is_when_appending_fails() {
         (&["none", "x.sqfs"], "none: cannot open"),
         (
             &["source/dir/..", "x.sqfs", definition[0], definition[1]],
-            "definitions: dir is in the root of x.sqfs already",
+            "definitions: dir is already in the root of x.sqfs",
         ),
-        (&["source/dir", "x.sqfs", "-no-strip", "-root-becomes", "source"], "sources: source is in the root of x.sqfs"),
+        (
+            &["source/dir", "x.sqfs", "-no-strip", "-root-becomes", "source"],
+            "sources: source is already in the root of x.sqfs",
+        ),
         (&["source", "source"], "neither a file nor a block device"),
         (&["source", "source/file"], "not a SquashFS image, will not be overwritten"),
     ] {

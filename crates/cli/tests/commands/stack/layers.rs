@@ -297,7 +297,7 @@ fn rejects_options_that_fit_no_source() {
         (&["a", "b", "o.sqfs", "--files-from", "names"], "--files-from: works only with one SOURCE, a directory"),
         (&["--manifest", "p", "o.sqfs", "--whiteouts=apply"], "--whiteouts: works only with a SOURCE"),
         (&["a", "o.sqfs", "--remove", "["], "pattern '['"),
-        (&["a"], "missing argument: IMAGE"),
+        (&["a"], "the image to write is missing"),
     ] {
         let message = sandbox.bad(2, &[&["pack"], arguments].concat());
         assert!(message.contains(expected), "{message}");

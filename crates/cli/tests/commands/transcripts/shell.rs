@@ -36,6 +36,7 @@ impl Shell {
         shell.current_dir(self.0.at("work")).env_clear().envs([
             ("PATH", path.as_str()),
             ("LC_ALL", "C.UTF-8"),
+            ("NO_COLOR", "1"),
             ("TZ", "UTC"),
             ("HOME", "/nonexistent"),
         ]);

@@ -42,7 +42,7 @@ pub fn refusal(long: &str) -> &'static str {
     match long {
         "files-from" => "works only with one SOURCE, a directory",
         "platform" => "works only with a container image (the sources are directories and files)",
-        _ => "the sources are put side by side (expected --overlay, which makes them layers)",
+        _ => "the sources are put side by side; --overlay makes them layers",
     }
 }
 
@@ -60,16 +60,18 @@ impl<'a> SideBySide<'a> {
                 let name = OsStr::from_bytes(&name).escaped();
                 let one = first.path.escaped();
                 let other = path.escaped();
-                let expected = if [first.kind, *kind] == [OperandKind::Directory; 2] {
-                    "expected different names, or --overlay to merge directories"
+                let hint = if [first.kind, *kind] == [OperandKind::Directory; 2] {
+                    "--overlay merges directories"
                 } else {
-                    "expected different names; --files-from keeps files in their directories"
+                    "--files-from keeps files in their directories"
                 };
-                return Err(Failure::usage(format!("{one} and {other} have the same name {name} ({expected})")));
+                return Err(Failure::usage(format!("{one} and {other} have the same name {name}; {hint}")));
             }
             if *kind != OperandKind::Directory && output.is_some() && FileIdentity::of_path(path) == output {
-                let expected = "expected another file";
-                return Err(Failure::failed(format!("{}: is both source and output ({expected})", path.escaped())));
+                return Err(Failure::failed(format!(
+                    "{}: is both source and output; choose another output",
+                    path.escaped()
+                )));
             }
         }
         Ok(SideBySide { operands })
@@ -128,7 +130,7 @@ fn parent(path: &Path) -> PathBuf {
 }
 
 fn base_name(path: &Path) -> Result<Bytes, Failure> {
-    let expected = "expected a path that ends in a name, or the directory alone";
-    let refused = || Failure::failed(format!("{}: has no name for the image ({expected})", path.escaped()));
+    let hint = "use a path that ends in a name, or pack the directory alone";
+    let refused = || Failure::failed(format!("{}: has no name for the image; {hint}", path.escaped()));
     Part::name_of(path).ok_or_else(refused)
 }

@@ -32,15 +32,14 @@ const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Layers")]
 pub struct Layers {
-    /// Merge the sources into one root; later sources overlay earlier ones. Without this option, each directory or file gets its own name in the root
+    /// Merge the sources into one root; later sources overlay earlier ones. Without it, sources are side by side
     #[arg(long)]
     overlay: bool,
-    /// Apply whiteouts to lower sources, keep them in the form of overlayfs, or pack them as files (ignore) [default: apply for several
-    /// sources and for container images, otherwise ignore]
+    /// Apply whiteouts to lower sources, keep them as overlayfs does, or pack them as files [default: apply for layers, otherwise ignore]
     #[arg(long, value_name = "WHICH")]
     #[arg(value_parser = one_of([("apply", Whiteouts::Apply), ("keep", Whiteouts::Keep), ("ignore", Whiteouts::Ignore)]))]
     whiteouts: Option<Whiteouts>,
-    /// Remove the entries that match PATTERN, and everything below them, from the merged result; see Patterns
+    /// Remove the entries that match PATTERN, and everything below them, from the merged result
     #[arg(long, value_name = "PATTERN")]
     remove: Vec<OsString>,
     /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
@@ -134,8 +133,8 @@ impl SourceOpener<'_> {
         }
         if path.as_os_str() == "-" {
             if io.in_terminal {
-                let expected = "a tar: tar -C DIR -c . | packline pack - IMAGE";
-                return Err(Failure::usage(format!("{STDIN} is a terminal (expected {expected})")));
+                let hint = "pipe a tar to packline: tar -C DIR -c . | packline pack - IMAGE";
+                return Err(Failure::usage(format!("{STDIN} is a terminal; {hint}")));
             }
             let stream = io.take_stdin(Some(self.image))?;
             return Ok(Source::reader(STDIN, stream, self.resources)?);

@@ -18,9 +18,9 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-const OTHER: &str = "expected another name, or -root-becomes NAME to put what is there into a directory";
+const OTHER: &str = "-root-becomes NAME puts the existing entries into a directory";
 /// The alternative, for errors.
-const INSTEAD: &str = "expected -noappend to replace it, or another name";
+const INSTEAD: &str = "-noappend replaces it";
 
 #[derive(Clone)]
 pub struct Appending {
@@ -41,7 +41,7 @@ impl Appending {
         memory: Option<u64>,
     ) -> Result<Option<Appending>, Failure> {
         let Ok(found) = fs::metadata(path) else { return Ok(None) };
-        let refused = |what: &str| Err(Failure::failed(format!("{}: {what} ({INSTEAD})", path.escaped())));
+        let refused = |what: &str| Err(Failure::failed(format!("{}: {what}; {INSTEAD}", path.escaped())));
         if !found.is_file() && !found.file_type().is_block_device() {
             let what = "neither a file nor a block device (expected one of them)";
             return Err(Failure::failed(format!("{}: {what}", path.escaped())));
@@ -77,7 +77,7 @@ impl Appending {
             if self.takes(name)? {
                 let name = OsStr::from_bytes(name).escaped();
                 let image = self.image.display_path.escaped();
-                return Err(Failure::failed(format!("{what}: {name} is in the root of {image} already ({OTHER})")));
+                return Err(Failure::failed(format!("{what}: {name} is already in the root of {image}; {OTHER}")));
             }
         }
         Ok(())

@@ -87,7 +87,7 @@ impl<const SQFSTAR: bool> Idle<SQFSTAR> {
     pub fn refuse(&self, invocation: &Invocation) -> Result<(), Failure> {
         match REFUSED.iter().find(|(names, ..)| invocation.has(names[0])) {
             Some((names, _, instead)) => {
-                Err(Failure::usage(format!("-{} is not supported yet (expected {instead})", names[0])))
+                Err(Failure::usage(format!("-{} is not supported yet; use {instead}", names[0])))
             }
             None => Ok(()),
         }

@@ -172,7 +172,7 @@ impl Command for MkSquashFs {
             return Ok(());
         }
         let image = self.paths.pop().filter(|_| !self.paths.is_empty());
-        let image = image.ok_or_else(|| Failure::usage("no image to write (expected SOURCE... IMAGE)"))?;
+        let image = image.ok_or_else(|| Failure::usage("the image to write is missing: mksquashfs SOURCE... IMAGE"))?;
         let appending = if self.noappend { None } else { self.appending(&image, io)? };
         let replaces = self.noappend;
         let log = self.log.take();
@@ -200,8 +200,8 @@ impl MkSquashFs {
             [(self.tar, "tar"), (self.packing.layout.offset > 0, "offset")].into_iter().find(|(given, _)| *given);
         match wrong.filter(|_| appending.is_some()) {
             Some((_, long)) => {
-                let expected = "expected -noappend to replace it, or another name";
-                Err(Failure::failed(format!("{}: cannot be appended to with -{long} ({expected})", image.escaped())))
+                let problem = format!("cannot be appended to with -{long}; -noappend replaces it");
+                Err(Failure::failed(format!("{}: {problem}", image.escaped())))
             }
             None => Ok(appending),
         }

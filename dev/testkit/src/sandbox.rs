@@ -135,7 +135,7 @@ impl Sandbox {
         let mut command = Command::new(program);
         tools::with_system_programs(&mut command).args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.env_remove("SOURCE_DATE_EPOCH").env_remove("PACKLINE_CACHE").env_remove("PACKLINE_LOG");
-        command.env("LRZIP", "NOCONFIG").env("TZ", "UTC");
+        command.env("LRZIP", "NOCONFIG").env("TZ", "UTC").env("NO_COLOR", "1");
         command
     }
 

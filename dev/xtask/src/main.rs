@@ -11,6 +11,7 @@ mod environment;
 mod generate;
 mod golden;
 mod guide;
+mod messages;
 mod options;
 mod package;
 mod remote_cache;
@@ -40,6 +41,8 @@ enum Command {
     Tidy,
     /// Check the links between documents, and build the book of the guide and all other documents
     Guide,
+    /// List the texts of errors and warnings with their places in the sources
+    Messages(messages::Options),
     /// Compare output bytes with the hashes in dev/xtask/golden.txt
     Golden(golden::Options),
     /// Build and run the fuzz targets
@@ -107,6 +110,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Features => ci::each_feature(),
         Command::Tidy => tidy::run(),
         Command::Guide => guide::run(),
+        Command::Messages(options) => messages::run(&options),
         Command::Golden(options) => golden::run(&options),
         Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),

@@ -51,7 +51,7 @@ pub fn full(entry: &Entry, columns: usize) -> String {
     let mut end = format!("{lead}{}\n{}", exit_status::line(entry.compat, entry.name), manual(entry));
     if !sections.is_empty() {
         let titles: Vec<&str> = sections.iter().map(|(title, _)| title.as_str()).collect();
-        end += &format!("\nThe manual also explains: {}.", titles.join(", "));
+        end += &format!("\nThe manual also explains: {}.", titles.join("; "));
     }
     Page { examples: entry.examples, groups, end }.text(entry, &parser, columns)
 }

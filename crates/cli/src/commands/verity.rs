@@ -14,7 +14,7 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
 
-/// Write the dm-verity hash tree, root hash and signature of an image
+/// Write dm-verity hash tree, root hash and signature of an image
 #[derive(Debug, clap::Args)]
 pub struct Verity {
     /// The image: a block device, or a file of any format whose size is a multiple of 4096 bytes

@@ -32,7 +32,7 @@ pub fn help(columns: usize) -> String {
         format!("Examples:\n{}", EXAMPLES.join("\n")),
     ];
     for group in &GROUPS {
-        let rows = group.commands.iter().filter_map(|name| find(name.as_ref())).map(row);
+        let rows = group.commands.iter().filter_map(|name| find(name.as_ref())).map(|command| row(command, 13));
         paragraphs.push(format!("{}:\n{}", group.heading, rows.collect::<Vec<_>>().join("\n")));
     }
     let drop_ins = drop_ins().count();
@@ -45,7 +45,7 @@ pub fn help(columns: usize) -> String {
 
 /// Returns the list of drop-ins, and the way to link them.
 pub fn drop_in_help(columns: usize) -> String {
-    let rows: Vec<String> = drop_ins().map(row).collect();
+    let rows: Vec<String> = drop_ins().map(|command| row(command, 15)).collect();
     let text = format!(
         "packline takes the command lines of these programs if it is called by their names:\n\n{}\n\n\
          'packline links DIR' creates symbolic links with these names in DIR. Without links, 'packline mksquashfs ...' does \
@@ -62,8 +62,9 @@ fn drop_ins() -> impl Iterator<Item = &'static Entry> {
     COMMANDS.iter().filter(|command| command.compat.is_drop_in())
 }
 
-fn row(command: &Entry) -> String {
+/// Returns a row with the name of the command in `width` columns.
+fn row(command: &Entry, width: usize) -> String {
     let about = parser_of(command).get_about().map(ToString::to_string).unwrap_or_default();
     let about = about.split(" (drop-in for").next().unwrap_or_default();
-    format!("  {:<13}{about}", command.name)
+    format!("  {:<width$}{about}", command.name)
 }

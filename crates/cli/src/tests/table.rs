@@ -7,6 +7,7 @@ use crate::args::Compat;
 use crate::args::parser::parser_of;
 use crate::dispatch;
 use crate::dispatch::table::{COMMANDS, parser_of_all};
+use crate::host::Host;
 use crate::ui::exit_status;
 
 /// Defaults are within their ranges too: clap parses them.
@@ -88,6 +89,11 @@ fn help_names_no_document_that_is_not_installed() {
     }
 }
 
+/// The output of a command line on a terminal with 80 columns.
+fn printed(words: &[&str]) -> String {
+    run_on(words, b"", Host { columns: 80, ..host() }).out
+}
+
 fn own_commands() -> impl Iterator<Item = &'static crate::args::Entry> {
     COMMANDS.iter().filter(|command| !command.compat.is_drop_in())
 }
@@ -99,7 +105,7 @@ fn short_help_shows_at_most_ten_options_and_counts_all() {
         let known = |long: &&&str| parser.get_arguments().any(|argument| argument.get_long() == Some(**long));
         let unknown: Vec<_> = command.essential.iter().filter(|long| !known(long)).collect();
         assert!(unknown.is_empty(), "{} {unknown:?}", command.name);
-        let help = run(&[command.name, "-h"]).out;
+        let help = printed(&[command.name, "-h"]);
         let (_, options) = help.split_once("\nOptions:\n").unwrap_or_default();
         let shown = options.lines().take_while(|line| !line.is_empty());
         let shown = shown.filter(|line| line.trim_start().starts_with('-')).count();
@@ -113,15 +119,19 @@ fn short_help_shows_at_most_ten_options_and_counts_all() {
 #[test]
 fn help_shows_all_options_in_at_most_three_lines() {
     for command in own_commands() {
-        let help = run(&[command.name, "--help"]).out;
-        let mut described = 0;
+        let help = printed(&[command.name, "--help"]);
+        let mut is_option = false;
+        let mut lines = 0;
         for line in help.lines() {
             assert!(line.chars().count() <= 80 || line.starts_with("  packline "), "{line}");
-            let continues = line.starts_with("          ");
-            described = if continues { described + 1 } else { usize::from(line.contains("  ")) };
-            let below = !continues && line.trim_start().starts_with('-') && !line.trim_start().contains("  ");
-            described -= usize::from(below && described > 0);
-            assert!(described <= 3, "{}: {line}", command.name);
+            if line.starts_with("          ") {
+                lines += 1;
+            } else {
+                is_option = line.trim_start().starts_with('-');
+                // A long option has its description below it.
+                lines = usize::from(line.trim_start().contains("  "));
+            }
+            assert!(!is_option || lines <= 3, "{}: {line}", command.name);
         }
         for heading in ["Options", "General", "Output", "Resources"] {
             let line = format!("{heading}:");
@@ -143,15 +153,15 @@ fn help_begins_with_examples() {
 
 #[test]
 fn help_of_program_shows_every_command_once_on_one_line() {
-    let help = run(&["--help"]).out;
+    let help = printed(&["--help"]);
     for command in own_commands() {
         let row = format!("\n  {:<13}", command.name);
         assert_eq!(help.matches(&row).count(), 1, "{} in {help}", command.name);
     }
     assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     assert!(help.contains("'packline help drop-ins'") && !help.contains("  unsquashfs "), "{help}");
-    assert_eq!(run(&["help"]).out, help);
-    let alone = run(&[]);
+    assert_eq!(printed(&["help"]), help);
+    let alone = run_on(&[], b"", Host { columns: 80, ..host() });
     assert_eq!((alone.status, alone.err), (2, help));
 }
 
@@ -159,7 +169,7 @@ fn help_of_program_shows_every_command_once_on_one_line() {
 fn help_of_drop_ins_lists_each_and_says_how_to_link_them() {
     let help = run(&["help", "drop-ins"]).out;
     for command in COMMANDS.iter().filter(|command| command.compat.is_drop_in()) {
-        assert!(help.contains(&format!("\n  {:<13}", command.name)), "{} in {help}", command.name);
+        assert!(help.contains(&format!("\n  {} ", command.name)), "{} in {help}", command.name);
     }
     assert!(help.contains("packline links DIR"), "{help}");
 }
@@ -249,7 +259,7 @@ fn unknown_command_suggests_at_most_three_and_names_the_help() {
     assert_eq!(ran.status, 2);
     assert_eq!(ran.err, "packline: unknown command 'nonesuch' ('packline help' lists the commands)\n");
     let near = run(&["lrz"]);
-    assert!(near.err.matches('\'').count() <= 2 * (3 + 2), "{near:?}");
+    assert!(near.err.contains("did you mean 'lrzip' or 'lrzcat' or 'lrztar'? 'packline help'"), "{near:?}");
     let encrypt = run(&["encrypt", "x"]);
     assert!(encrypt.status == 2 && encrypt.err.contains("packline compress --recipient"), "{encrypt:?}");
 }

@@ -55,8 +55,8 @@ fn failure_of(name: &str) -> &'static str {
     match name {
         "verify" => "Faults, or a file could not be read",
         "diff" => "Differences",
-        "list" | "unpack" => "Failure, or a pattern matched nothing",
-        "compress" | "decompress" => "Failure, or a file that --rm had to keep. An existing output file is unchanged",
+        "list" | "unpack" => "Failure or no match",
+        "compress" | "decompress" => "Failure, or a file that --rm kept. An existing output file is unchanged",
         "repair" => "Failure, or too much is lost. FILE is unchanged",
         "bench" => "Failure, or a wrong result",
         _ => FAILURE,
@@ -65,7 +65,7 @@ fn failure_of(name: &str) -> &'static str {
 
 /// Returns the meaning of status 2 for a command of packline's own.
 fn usage_of(name: &str) -> &'static str {
-    if name == "diff" { "Wrong usage, or the trees could not be compared" } else { "Wrong usage" }
+    if name == "diff" { "Wrong usage or failure" } else { "Wrong usage" }
 }
 
 /// Returns whether a command of packline's own can leave out entries.
@@ -86,7 +86,8 @@ pub fn rows(compat: Compat, name: &str) -> Vec<(&'static str, &'static str)> {
     match compat {
         Compat::Squashfuse => OF_SQUASHFUSE.to_vec(),
         Compat::Packline => {
-            let left_out = continues(name).then_some(("3", "Some entries were left out (--continue)"));
+            let left_out =
+                continues(name).then_some(("3", "Entries left out. --continue reported errors and continued"));
             let first = [("0", SUCCESS), ("1", failure_of(name)), ("2", usage_of(name))];
             first.into_iter().chain(left_out).chain([("128+N", STOPPED)]).collect()
         }

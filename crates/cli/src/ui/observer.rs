@@ -339,7 +339,10 @@ impl Observer for UiObserver<'_> {
     }
 
     fn warning(&mut self, message: &str) {
-        self.print_message(&format!("warning: {message}"));
+        match &self.bar {
+            Some(bar) => bar.aside(|| self.io.warn(message)),
+            None => self.io.warn(message),
+        }
     }
 
     fn unsynced(&mut self, output: &Path, cause: &std::io::Error) {

@@ -39,7 +39,9 @@ impl DrawnBar {
         if let Some(bar) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             bar.finish_and_clear();
         }
-        let _: std::io::Result<()> = std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes());
+        // What another thread draws meanwhile is on the same line.
+        let text = format!("\r\x1b[2K{line}\n");
+        let _: std::io::Result<()> = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
 
     /// Hides the bar while `work` reads or writes on the terminal.
@@ -104,6 +106,9 @@ impl Bar {
         }
         let whole = progress.source_total.or(self.total.get().copied());
         let (done, total) = progress.pass.map_or((progress.source_bytes, whole), |pass| (pass.done, pass.total));
+        if done == 0 && total.is_none_or(|total| total == 0) && !self.shown.get() {
+            return;
+        }
         self.begin_pass(progress.pass);
         match total.map(|total| total.max(done)) {
             Some(total) if self.bar.length() != Some(total) => {

@@ -160,7 +160,8 @@ const SUGGESTED: usize = 3;
 /// Returns the error for an unknown command, with the nearest of the `known` names.
 pub fn unknown_command(name: &OsStr, known: &[&str]) -> Failure {
     let text = name.to_string_lossy();
-    let mut near: Vec<&str> = known.iter().copied().filter(|known| is_near(&text, known)).collect();
+    let begins = |known: &str| text.len() >= 3 && known.starts_with(&*text);
+    let mut near: Vec<&str> = known.iter().copied().filter(|known| is_near(&text, known) || begins(known)).collect();
     near.sort_by_key(|known| levenshtein(&text, known));
     let near: Vec<String> = near.iter().take(SUGGESTED).map(|near| format!("'{near}'")).collect();
     let elsewhere = ELSEWHERE_COMMANDS.into_iter().find(|(names, _)| names.contains(&&*text));

@@ -174,8 +174,8 @@ fn refuse_long(compression: Option<&Compression>) -> Result<(), Failure> {
     let Some(value) = compression.and_then(|compression| compression.long.as_ref()) else { return Ok(()) };
     let typed = if value.is_empty() { String::new() } else { format!("={}", value.escaped()) };
     Err(Failure::usage(format!(
-        "--long{typed}: each record is compressed on its own, so no match reaches beyond it (expected --record-size, up to 16M; or \
-         'packline lrzip', which finds repeats at any distance and writes a .lrz file)"
+        "--long{typed}: each record is compressed on its own, so no match reaches beyond it; use a larger --record-size (up to \
+         16M), or 'packline lrzip', which finds repeats at any distance"
     )))
 }
 

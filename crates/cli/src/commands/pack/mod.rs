@@ -209,7 +209,7 @@ impl Command for Pack {
         if json && !self.output.dry_run && target::is_stdout(self.image()) {
             return Err(wrong("json", "the image goes to standard output; write it to a file"));
         }
-        if !target::is_stdout(self.image()) && self.image().is_dir() {
+        if !self.sources().is_empty() && !target::is_stdout(self.image()) && self.image().is_dir() {
             let hint = "the image to write comes last: packline pack SOURCE... IMAGE";
             return Err(Failure::failed(format!("{}: is a directory; {hint}", self.image().escaped())));
         }

@@ -26,7 +26,7 @@ use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::size::{count, show_bytes};
 
-/// Read every byte of images, .pln or .lrz files, or tars, and check every rule of the format
+/// Check images, .pln and .lrz files and tars for damage
 #[derive(Debug, clap::Args)]
 pub struct Verify {
     /// The files to verify: images (or block devices with one), .pln or .lrz files, tars; - for standard input
@@ -67,7 +67,7 @@ impl Command for Verify {
         &["packline verify root.sqfs", "packline verify --json *.sqfs backup.pln"];
 
     fn details() -> String {
-        "Each fault is printed with its offset, in bytes from the start of the image, and with the file if it is in a file's \
+        "verify reads every byte and checks every rule of the format. Each fault is printed with its offset, in bytes from the start of the image, and with the file if it is in a file's \
          content.\n\
          # What can be found\n\
          Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \

@@ -95,10 +95,15 @@ pub fn without_time(line: &str) -> String {
     if is_of(last, " ms") || is_of(last, " s") { format!("{head}, [..]") } else { line.to_string() }
 }
 
+/// The label of the line with measurements in a summary.
+const RUN: &str = "run:       ";
+
 /// [`without_time`], and also without the number of workers and the peak of memory before the time.
 fn without_measurements(line: &str) -> String {
     let line = without_time(line);
-    line.split_once(" peak memory").map_or(line.clone(), |(_, rest)| format!("[..] peak memory{rest}"))
+    let Some((head, rest)) = line.split_once(" peak memory") else { return line };
+    let label = if head.starts_with(RUN) { RUN } else { "" };
+    format!("{label}[..] peak memory{rest}")
 }
 
 #[test]

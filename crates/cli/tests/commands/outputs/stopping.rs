@@ -160,6 +160,37 @@ fn shows_bar_only_on_terminal() {
 }
 
 #[test]
+fn colours_messages_on_a_terminal_unless_no_color_is_set() {
+    if !tools::terminal() {
+        return;
+    }
+    let shown = |variables: &str| on_terminal(&format!("env {variables} {PACKLINE} list /missing; true")).unwrap();
+    let coloured = shown("-u NO_COLOR TERM=xterm");
+    assert!(coloured.starts_with("\x1b[1;31mpackline:\x1b[0m /missing: cannot open"), "{coloured:?}");
+    for variables in ["NO_COLOR=1 TERM=xterm", "-u NO_COLOR TERM=dumb"] {
+        let plain = shown(variables);
+        assert!(plain.starts_with("packline: /missing: cannot open"), "{plain:?}");
+    }
+}
+
+#[test]
+fn a_stopped_command_says_so_on_a_terminal() {
+    if !tools::terminal() || !tools::need(&["timeout"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let line = |errors: &str| {
+        let output = sandbox.at("x.pln");
+        format!("sleep 2 | timeout --foreground -s INT 1 {PACKLINE} compress >{} {errors}", output.display())
+    };
+    let message = "packline: stopped; incomplete outputs were removed";
+    let shown = on_terminal(&line("")).unwrap();
+    assert!(shown.contains(message), "{shown:?}");
+    let shown = on_terminal(&line("2>/dev/null")).unwrap();
+    assert!(!shown.contains(message), "{shown:?}");
+}
+
+#[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
     if !tools::need(&["prlimit"]) {
         return;

@@ -24,7 +24,7 @@ use crate::ui::trace::Recorder;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct SchedulingOptions {
-    /// Share a run queue among the workers of a core (smt), last-level cache (llc), package or machine (all)
+    /// Share a run queue among the workers of a core (smt), a cache (llc), a package, or all
     #[arg(long, alias = "share", value_name = "WHICH", default_value = "llc", hide_short_help = true)]
     #[arg(value_parser = one_of(QueueDomain::EVERY.map(|domain| (domain.name(), domain))))]
     queue_per: QueueDomain,

@@ -36,7 +36,7 @@ pub struct Delta {
     /// Choose the effort. Higher levels find shorter repeats and take more memory: at least 1 GB from 8 on
     #[arg(short, long, default_value = "7", value_parser = number::<u32>(1..=9))]
     level: u32,
-    /// Name the codec that compressed NEW's blocks, if NEW is an image: NAME[:key=value,...]. May be repeated [default: from the image]
+    /// Name the codec of NEW if it is an image, as NAME[:key=value,...] [default: from the image]
     #[arg(short, long, value_parser = text_or_help(codec_help_request).words(codecs))]
     codec: Vec<String>,
     #[command(flatten)]

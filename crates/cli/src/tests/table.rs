@@ -108,7 +108,7 @@ fn short_help_shows_at_most_ten_options_and_counts_all() {
         let help = printed(&[command.name, "-h"]);
         let (_, options) = help.split_once("\nOptions:\n").unwrap_or_default();
         let shown = options.lines().take_while(|line| !line.is_empty());
-        let shown = shown.filter(|line| line.trim_start().starts_with('-')).count();
+        let shown = shown.filter(|line| line.starts_with("  -") || line.starts_with("      --")).count();
         let all = parser.get_arguments().filter(|argument| !argument.is_positional()).count();
         assert!(shown <= 10, "{} shows {shown}", command.name);
         assert!(help.contains(&format!("--help' shows all {all} options")), "{help}");
@@ -123,7 +123,8 @@ fn help_shows_all_options_in_at_most_three_lines() {
         let mut is_option = false;
         let mut lines = 0;
         for line in help.lines() {
-            assert!(line.chars().count() <= 80 || line.starts_with("  packline "), "{line}");
+            let is_one_word = line.starts_with("  packline ") || !line.trim_start().contains(' ');
+            assert!(line.chars().count() <= 80 || is_one_word, "{line}");
             if line.starts_with("          ") {
                 lines += 1;
             } else {

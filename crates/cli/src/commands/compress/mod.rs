@@ -137,7 +137,7 @@ pub(crate) struct Compression {
     /// Rejected: no match reaches beyond a record. Use --record-size, or lrzip for repeats at any distance
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     long: Option<OsString>,
-    /// Compress with NAME[:key=value,...], slack+NAME or auto (the smaller of two); NAME:help lists parameters
+    /// Compress with NAME[:key=value,...], slack+NAME or auto; see NAME:help
     #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help).words(codecs))]
     codec: Vec<String>,
     /// Compress this many bytes at a time: a power of two

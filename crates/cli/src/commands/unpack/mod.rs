@@ -70,7 +70,7 @@ struct Entries {
     /// Write holes as zeros
     #[arg(long)]
     no_sparse: bool,
-    /// Write identical files as copies, reflinks (shared blocks, if the file system can), or hard links (if all attributes are equal)
+    /// Write identical files as copies, reflinks (shared blocks), or hard links if all attributes are equal
     #[arg(long, value_name = "HOW", default_value = "copy")]
     #[arg(value_parser = one_of([("copy", Duplicates::Copy), ("reflink", Duplicates::Reflink), ("hardlink", Duplicates::HardLink)]))]
     dedupe: Duplicates,

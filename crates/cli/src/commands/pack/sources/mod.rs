@@ -35,7 +35,7 @@ pub struct Layers {
     /// Merge the sources into one root; later sources overlay earlier ones. Without it, sources are side by side
     #[arg(long)]
     overlay: bool,
-    /// Apply whiteouts to lower sources, keep them as overlayfs does, or pack them as files [default: apply for layers, otherwise ignore]
+    /// Apply whiteouts, keep them as overlayfs does, or pack them as files [default: apply for layers]
     #[arg(long, value_name = "WHICH")]
     #[arg(value_parser = one_of([("apply", Whiteouts::Apply), ("keep", Whiteouts::Keep), ("ignore", Whiteouts::Ignore)]))]
     whiteouts: Option<Whiteouts>,

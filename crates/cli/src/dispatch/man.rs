@@ -115,6 +115,9 @@ fn head(roff: &mut Roff, mut parser: clap::Command, name: &str, command: Option<
     roff.control("SH", ["DESCRIPTION"]);
     text(roff, &format!("{about}."));
     let (lead, _) = split_details(&details(command));
+    if !lead.is_empty() {
+        roff.control("PP", []);
+    }
     paragraphs(roff, &lead);
 }
 
@@ -134,9 +137,12 @@ fn sections(roff: &mut Roff, command: Option<&Entry>) {
     }
 }
 
+/// Writes paragraphs, one per line, with a macro between them.
 fn paragraphs(roff: &mut Roff, body: &str) {
-    for line in body.lines().filter(|line| !line.is_empty()) {
-        roff.control("PP", []);
+    for (number, line) in body.lines().filter(|line| !line.is_empty()).enumerate() {
+        if number > 0 {
+            roff.control("PP", []);
+        }
         text(roff, line);
     }
 }

@@ -92,7 +92,7 @@ pub fn find(name: &OsStr) -> Option<&'static Entry> {
 /// Returns the parser of the complete program, with every command as a subcommand.
 pub fn parser_of_all() -> Command {
     let command = Command::new("packline")
-        .about("Packs directories, tar files and streams into compressed images")
+        .about("Pack directories, tars and streams into compressed images")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)

@@ -81,7 +81,7 @@ impl RecentTails {
             bytes: 0,
             tails: VecDeque::new(),
             first: 0,
-            contents: VecDeque::new(),
+            contents: VecDeque::with_capacity(most),
             first_byte: 0,
             spots: VecDeque::new(),
             first_spot: 1,
@@ -101,22 +101,26 @@ impl RecentTails {
         if anchors.is_empty() {
             return;
         }
+        let start = self.first_byte + self.contents.len() as u64;
+        let tail = Tail { place, start, length: content.len() as u32, anchors: anchors.len() as u32 };
+        // Forgotten first, so that the contents never exceed the capacity that they have from the start.
+        while self.bytes + tail.counted() > self.most {
+            if self.tails.is_empty() {
+                return;
+            }
+            self.forget_first();
+        }
         let number = self.first + self.tails.len() as u32;
         for &anchor in anchors {
             self.push_anchor(anchor, number);
         }
-        let start = self.first_byte + self.contents.len() as u64;
         self.contents.extend(content);
-        let tail = Tail { place, start, length: content.len() as u32, anchors: anchors.len() as u32 };
         self.bytes += tail.counted();
         self.tails.push_back(tail);
-        while self.bytes > self.most {
-            self.forget_first();
-        }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.contents.capacity()
+        self.contents.len()
             + self.tails.capacity() * size_of::<Tail>()
             + self.spots.capacity() * size_of::<AnchorRef>()
             + size_of_val(&*self.buckets)

@@ -3,15 +3,20 @@
 //! The engine does not do this: its jobs run to their end and have results of bounded size, while both ends of a pipe run at the
 //! same time as long as there are bytes.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use packline_runtime::Spares;
+use packline_tree::{Error, SharedContent, UnreadPart};
 
 pub(crate) const CHUNK: usize = 256 << 10;
 /// Maximum number of unused buffers that are kept.
 const SPARES: usize = 8;
+/// Chunks of a stream that wait for the reader.
+const AHEAD: usize = 4;
 
 /// Memory of a [`pipe`] of `chunks` chunks in bytes: the chunks in flight, and one at each end.
 #[must_use]
@@ -23,6 +28,35 @@ pub const fn pipe_bytes(chunks: usize) -> u64 {
 #[must_use]
 pub fn pipe(chunks: usize) -> (PipeWriter, PipeReader) {
     Chunks::default().pipe(chunks)
+}
+
+/// Memory of [`read_ahead`] in bytes.
+#[must_use]
+pub const fn ahead_bytes(shared: usize) -> u64 {
+    pipe_bytes(AHEAD + shared)
+}
+
+/// Reads `input` ahead in a thread of its own. At most `shared` chunks are used after [`PipeReader::lend`] when the reader has gone on.
+/// The thread passes on what each read returns, so it does not delay a slow stream. It ends at the end of the input, after an error, or when
+/// the reader is dropped and a pending read of the input returns.
+///
+/// # Errors
+/// Returns the input if the system cannot start the thread.
+pub(crate) fn read_ahead<R: Read + Send + 'static>(input: R, shared: usize) -> Result<PipeReader, R> {
+    let chunks = Chunks(Arc::new(Spares::up_to(AHEAD + shared + 2)));
+    let (writer, reader) = chunks.pipe(AHEAD);
+    let (start, started) = sync_channel::<R>(1);
+    let reading = thread::Builder::new().name("read-ahead".into()).spawn(move || {
+        if let Ok(input) = started.recv() {
+            writer.fill_from(input);
+        }
+    });
+    match reading {
+        // The thread waits for this value.
+        Ok(_) => start.send(input).map_err(|unsent| unsent.0)?,
+        Err(_) => return Err(input),
+    }
+    Ok(PipeReader { shared_most: shared, ..reader })
 }
 
 /// Buffers of one or several pipes that have been read and can be filled again.
@@ -38,61 +72,118 @@ impl Default for Chunks {
 impl Chunks {
     pub fn pipe(&self, chunks: usize) -> (PipeWriter, PipeReader) {
         let (to, from) = sync_channel(chunks.max(1));
-        let writer = PipeWriter { to, spares: self.clone(), chunk: Vec::new(), filled: 0 };
-        (writer, PipeReader { from, spares: self.clone(), chunk: Vec::new(), taken: 0, ended: false })
+        let writer = PipeWriter { to, spares: self.clone(), bytes: Vec::new(), filled: 0 };
+        let held = Arc::new(());
+        let reader =
+            PipeReader { from, spares: self.clone(), chunk: None, taken: 0, ended: false, held, shared_most: 0 };
+        (writer, reader)
     }
 
     fn take(&self) -> Vec<u8> {
-        let Some(mut buffer) = self.0.take() else { return vec![0; CHUNK] };
-        buffer.resize(CHUNK, 0);
-        buffer
+        self.0.take().unwrap_or_else(|| vec![0; CHUNK])
     }
+}
 
-    fn give(&self, buffer: Vec<u8>) {
-        self.0.give(buffer);
+/// What is sent through a pipe.
+struct Sent {
+    bytes: Vec<u8>,
+    /// The bytes in use. 0 marks the end.
+    filled: usize,
+}
+
+/// A chunk that arrived. Its buffer is filled again after the last use.
+struct Chunk {
+    sent: Sent,
+    spares: Chunks,
+    /// Counts the chunks that are in use.
+    _held: Arc<()>,
+}
+
+impl Chunk {
+    fn bytes(&self) -> &[u8] {
+        &self.sent.bytes[..self.sent.filled]
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        self.spares.0.give(std::mem::take(&mut self.sent.bytes));
+    }
+}
+
+impl fmt::Debug for Chunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunk").field("filled", &self.sent.filled).finish_non_exhaustive()
+    }
+}
+
+impl SharedContent for Chunk {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+        let rest = usize::try_from(offset).ok().and_then(|start| self.bytes().get(start..)).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
     }
 }
 
 /// The writing end of a pipe. Writing fails with [`io::ErrorKind::BrokenPipe`] after the reader has been dropped.
 pub struct PipeWriter {
-    /// An empty chunk marks the end.
-    to: SyncSender<io::Result<Vec<u8>>>,
+    to: SyncSender<io::Result<Sent>>,
     spares: Chunks,
-    chunk: Vec<u8>,
+    /// The buffer that is being filled.
+    bytes: Vec<u8>,
     filled: usize,
 }
 
 /// The reading end of a pipe. If the writer is dropped without [`PipeWriter::finish`], reading fails.
 pub struct PipeReader {
-    from: Receiver<io::Result<Vec<u8>>>,
+    from: Receiver<io::Result<Sent>>,
     spares: Chunks,
-    chunk: Vec<u8>,
+    chunk: Option<Arc<Chunk>>,
+    /// Bytes of the chunk that were read.
     taken: usize,
     ended: bool,
+    /// Has a clone in each chunk that is in use.
+    held: Arc<()>,
+    /// Maximum number of chunks that are used after the reader has gone on.
+    shared_most: usize,
 }
 
 impl PipeWriter {
     /// Ends the pipe. The reader gets all bytes written so far, and then the end or the error.
     pub fn finish(mut self, result: io::Result<()>) {
         // Sending fails only if the reader is gone, and then the result is not needed.
-        let _ = self.flush().and_then(|()| self.send(result.map(|()| Vec::new())));
+        let _ = self.flush().and_then(|()| self.send(result.map(|()| Sent { bytes: Vec::new(), filled: 0 })));
     }
 
     /// A part of the current chunk to fill. Never empty.
     pub(crate) fn space(&mut self) -> &mut [u8] {
-        if self.chunk.is_empty() {
-            self.chunk = self.spares.take();
+        if self.bytes.is_empty() {
+            self.bytes = self.spares.take();
         }
-        &mut self.chunk[self.filled..]
+        &mut self.bytes[self.filled..]
     }
 
     /// Adds `count` bytes that were written to the start of the space.
     pub(crate) fn commit(&mut self, count: usize) -> io::Result<()> {
         self.filled += count;
-        if self.filled > 0 && self.filled == self.chunk.len() { self.flush() } else { Ok(()) }
+        if self.filled > 0 && self.filled == self.bytes.len() { self.flush() } else { Ok(()) }
     }
 
-    fn send(&self, message: io::Result<Vec<u8>>) -> io::Result<()> {
+    /// Passes on all bytes of an input, each time after one read.
+    fn fill_from(mut self, mut input: impl Read) {
+        loop {
+            match input.read(self.space()) {
+                Ok(0) => return self.finish(Ok(())),
+                Ok(count) if self.commit(count).and_then(|()| self.flush()).is_ok() => {}
+                Ok(_) => return,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return self.finish(Err(cause)),
+            }
+        }
+    }
+
+    fn send(&self, message: io::Result<Sent>) -> io::Result<()> {
         self.to.send(message).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
@@ -106,36 +197,58 @@ impl Write for PipeWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut chunk = std::mem::take(&mut self.chunk);
-        chunk.truncate(std::mem::take(&mut self.filled));
-        if chunk.is_empty() { Ok(()) } else { self.send(Ok(chunk)) }
+        if self.filled == 0 {
+            return Ok(());
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let filled = std::mem::take(&mut self.filled);
+        self.send(Ok(Sent { bytes, filled }))
     }
 }
 
 impl PipeReader {
-    /// Receives the next chunk. Returns false at the end.
-    fn receive(&mut self) -> io::Result<bool> {
-        if self.ended {
-            return Ok(false);
+    /// The bytes that have arrived, possibly after a wait. Empty at the end.
+    fn arrived(&mut self) -> io::Result<&[u8]> {
+        if self.chunk.as_ref().is_none_or(|chunk| self.taken == chunk.sent.filled) {
+            self.receive()?;
         }
-        let chunk =
-            self.from.recv().map_err(|_| io::Error::other("the thread that writes to the pipe has panicked"))??;
+        Ok(self.chunk.as_ref().map_or(&[], |chunk| &chunk.bytes()[self.taken..]))
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        self.chunk = None;
         self.taken = 0;
-        let old = std::mem::replace(&mut self.chunk, chunk);
-        if old.capacity() >= CHUNK {
-            self.spares.give(old);
+        if self.ended {
+            return Ok(());
         }
-        self.ended = self.chunk.is_empty();
-        Ok(!self.ended)
+        let sent =
+            self.from.recv().map_err(|_| io::Error::other("the thread that writes to the pipe has panicked"))??;
+        self.ended = sent.filled == 0;
+        if !self.ended {
+            let chunk = Chunk { sent, spares: self.spares.clone(), _held: Arc::clone(&self.held) };
+            self.chunk = Some(Arc::new(chunk));
+        }
+        Ok(())
+    }
+
+    /// Takes at least `least` and at most `most` bytes without a copy. `None` if fewer have arrived, and while too many chunks are in use:
+    /// the caller must then copy, so that it waits only for the input.
+    pub(crate) fn lend(&mut self, least: usize, most: usize) -> io::Result<Option<UnreadPart>> {
+        let bytes = self.arrived()?.len().min(most);
+        let too_many = Arc::strong_count(&self.held) - 1 > self.shared_most;
+        let Some(chunk) = self.chunk.as_ref().filter(|_| bytes >= least && !too_many) else { return Ok(None) };
+        let part = UnreadPart { content: Arc::<Chunk>::clone(chunk), offset: self.taken as u64, bytes };
+        self.taken += bytes;
+        Ok(Some(part))
     }
 }
 
 impl Read for PipeReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if into.is_empty() || (self.taken == self.chunk.len() && !self.receive()?) {
+        if into.is_empty() {
             return Ok(0);
         }
-        let rest = &self.chunk[self.taken..];
+        let rest = self.arrived()?;
         let count = rest.len().min(into.len());
         into[..count].copy_from_slice(&rest[..count]);
         self.taken += count;

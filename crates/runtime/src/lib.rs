@@ -35,7 +35,7 @@ pub use output_file::{
     FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, check_writable, checksum, end_of_links,
     recovery_beside, warn_of_stale, write_file,
 };
-pub use resources::Resources;
+pub use resources::{MANY_WORKERS, Resources};
 pub use seek::seek_position;
 pub use sink::{Sink, Stream, zeros};
 pub use temporaries::Temporaries;

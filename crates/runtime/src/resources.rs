@@ -7,6 +7,10 @@ use packline_engine::{CancelToken, Config, OrderedMap, Pool, Task};
 use crate::memory::{Demand, Limits, MapPlan, fewer_workers};
 use crate::{MemoryFault, Observer, WorkFault};
 
+/// From this number of workers on, threads of their own read a stream and write the output. With fewer workers they would only take turns
+/// with the workers.
+pub const MANY_WORKERS: usize = 3;
+
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
 /// The default has one worker for each processor that this process may use (by its affinity and its cgroup's quota), and no

@@ -2,6 +2,10 @@
 
 use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
 
+use packline_tree::UnreadPart;
+
+use crate::pipe::PipeReader;
+
 /// Buffer size: half of a pipe's buffer. At most this much content is copied twice.
 const BUFFER: usize = 32 * 1024;
 /// Bytes that are read into the buffer after a seek. Each further read doubles them: after a large file only its next header is
@@ -13,6 +17,9 @@ const DIRECT: usize = 4 * 1024;
 /// Advances a reader by a number of existing bytes.
 type Seeker<R> = fn(&mut R, i64) -> io::Result<()>;
 
+/// Takes bytes from a reader that has them in memory: at least, and at most, a number of bytes.
+type Lender<R> = fn(&mut R, usize, usize) -> io::Result<Option<UnreadPart>>;
+
 /// A reader with a buffer and a position. It skips the content of a file cheaply.
 pub(super) struct Input<R> {
     reader: R,
@@ -21,9 +28,17 @@ pub(super) struct Input<R> {
     end: usize,
     offset: u64,
     seeker: Option<Seeker<R>>,
+    lender: Option<Lender<R>>,
     length: Option<u64>,
-    /// Bytes that the next read puts into the buffer.
+    /// Bytes that the next read puts into the buffer. 0 for a reader that lends: only bytes that are needed are copied.
     ahead: usize,
+}
+
+impl Input<PipeReader> {
+    /// A pipe, whose chunks other threads can read.
+    pub fn lending(reader: PipeReader) -> Self {
+        Self { lender: Some(PipeReader::lend), ahead: 0, ..Self::new(reader) }
+    }
 }
 
 impl<R: Read + Seek> Input<R> {
@@ -47,7 +62,7 @@ impl<R: Read> Input<R> {
     /// A reader that cannot seek.
     pub fn new(reader: R) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, length: None, ahead: BUFFER }
+        Self { reader, buffer, start: 0, end: 0, offset: 0, seeker: None, lender: None, length: None, ahead: BUFFER }
     }
 
     /// Offset of the next byte from the initial position.
@@ -98,7 +113,8 @@ impl<R: Read> Input<R> {
         let mut done = self.drain(out);
         while done < out.len() {
             let rest = &mut out[done..];
-            let count = if rest.len() >= DIRECT { self.read_direct(rest)? } else { self.read_buffered(rest)? };
+            let direct = rest.len() >= DIRECT || self.lender.is_some();
+            let count = if direct { self.read_direct(rest)? } else { self.read_buffered(rest)? };
             if count == 0 {
                 break;
             }
@@ -138,9 +154,14 @@ impl<R: Read> Input<R> {
         self.consume(buffered as usize);
         let mut done = buffered + self.seek(bytes - buffered)?;
         while done < bytes {
+            let left = usize::try_from(bytes - done).unwrap_or(usize::MAX);
+            if let Some(part) = self.lend(left)? {
+                done += part.bytes as u64;
+                continue;
+            }
             self.start = 0;
             self.end = 0;
-            self.fill(1)?;
+            self.fill(if self.lender.is_some() { left.min(BUFFER) } else { 1 })?;
             if self.end == 0 {
                 break;
             }
@@ -173,6 +194,14 @@ impl<R: Read> Input<R> {
             return Ok(None);
         }
         self.skip(bytes).map(|_| Some(start))
+    }
+
+    /// Takes at most `most` bytes without a copy, if the reader lends them and they are worth it.
+    pub fn lend(&mut self, most: usize) -> io::Result<Option<UnreadPart>> {
+        let Some(lender) = self.lender.filter(|_| self.buffered() == 0 && most >= DIRECT) else { return Ok(None) };
+        let part = lender(&mut self.reader, DIRECT, most)?;
+        self.offset += part.as_ref().map_or(0, |part| part.bytes as u64);
+        Ok(part)
     }
 
     /// Whether the reader can seek backwards.
@@ -213,6 +242,7 @@ fn retry(mut action: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipe::read_ahead;
     use proptest::prelude::*;
     use std::io::Cursor;
 
@@ -280,9 +310,11 @@ mod tests {
             pace in prop::collection::vec(1usize..50_000, 1..6),
         ) {
             let data = data(length);
-            follow(Input::new(Slow(Cursor::new(data.clone()), pace, 0)), &data, &steps);
+            follow(Input::new(Slow(Cursor::new(data.clone()), pace.clone(), 0)), &data, &steps);
             follow(Input::new(&data[..]), &data, &steps);
             follow(Input::seekable(Cursor::new(data.clone())).unwrap(), &data, &steps);
+            let slow = Slow(Cursor::new(data.clone()), pace, 0);
+            follow(Input::lending(read_ahead(slow, 2).ok().unwrap()), &data, &steps);
         }
     }
 

@@ -32,7 +32,7 @@ mod write;
 
 pub(crate) use content::TarBookmark;
 pub use fault::empty_input;
-pub use open::{Meter, Metered, open_file, open_input, open_stream};
+pub use open::{Meter, Metered, open_ahead, open_file, open_input, open_stream};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 

@@ -13,6 +13,7 @@ use packline_tree::{Error, Source};
 use super::fault::unreadable;
 use super::{TarOptions, TarSource};
 use crate::decompress::{self, Format, Limits};
+use crate::pipe::read_ahead;
 
 /// Opens the tar at `path`, compressed or not. `options` has the name for messages.
 ///
@@ -61,6 +62,16 @@ pub fn open_stream(
 ) -> Result<Box<dyn Source + Send>, Error> {
     let meter = options.meter.clone().unwrap_or_default();
     over_stream(input, meter, options, limits)
+}
+
+/// Opens a tar from a stream that is not compressed. A thread reads the stream ahead, and workers take large contents from its buffers, of
+/// which they hold `shared` at most. The source needs [`ahead_bytes`](crate::pipe::ahead_bytes) of memory.
+pub fn open_ahead(input: impl Read + Send + 'static, mut options: TarOptions, shared: usize) -> Box<dyn Source + Send> {
+    let meter = options.meter.get_or_insert_default().clone();
+    match read_ahead(Metered::new(input, meter), shared) {
+        Ok(reader) => Box::new(TarSource::lending(reader, options)),
+        Err(input) => Box::new(TarSource::new(input, options)),
+    }
 }
 
 fn over_stream(

@@ -17,7 +17,7 @@ pub const STDIN: &str = "standard input";
 const COLUMNS: usize = 80;
 /// The size of the output buffer without a terminal, in bytes.
 const BUFFER: usize = 64 << 10;
-/// The size of a pipe that gets a tar or an image, in bytes. A larger one leaves more of its bytes out of the processor's caches.
+/// The size of a pipe for a tar or an image, in bytes. A larger one leaves more of its bytes out of the processor's caches.
 const PIPE: usize = 256 << 10;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,7 +85,7 @@ pub fn output() -> Box<dyn Write> {
     }
 }
 
-/// Enlarges a pipe that gets a tar or an image, so that writer and reader wait for each other less often. A pipe that cannot be enlarged, and
+/// Enlarges a pipe for a tar or an image, so that writer and reader wait for each other less often. A pipe that cannot be enlarged, and
 /// a stream that is not a pipe, stays as it is.
 pub fn enlarge_pipe(stream: impl AsFd) {
     if fcntl_getpipe_size(&stream).is_ok_and(|size| size < PIPE) {

@@ -90,6 +90,7 @@ impl Io {
                 _ => self.refuse_stdout(file, Path::new(STDIN))?,
             }
         }
+        enlarge_pipe(io::stdin());
         self.stdin.take().ok_or_else(|| Failure::failed("standard input has been read already"))
     }
 

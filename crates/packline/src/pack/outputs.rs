@@ -4,7 +4,7 @@ use std::path::Path;
 
 use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{Observer, OutputFile, Resources, Temporaries, WriteBehind};
+use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Temporaries, WriteBehind};
 use packline_squashfs::Summary;
 
 use super::bases::check_output;
@@ -16,8 +16,6 @@ use crate::error::Error;
 use crate::sidecars::verity::{PackedTree, VeritySummary};
 use crate::sources::observed::ObservedSource;
 
-/// From this number of workers on, a thread of its own writes. With fewer workers it would only take turns with them.
-const MANY_WORKERS: usize = 3;
 /// Maximum number of bytes that wait for that thread.
 const QUEUED: usize = 1 << 20;
 

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_archives::decompress::Limits;
+use packline_archives::pipe::ahead_bytes;
 use packline_archives::tar::{self, TarOptions};
-use packline_runtime::Input;
+use packline_runtime::{Input, MANY_WORKERS};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Demand;
 
@@ -27,6 +28,8 @@ const BUFFERS_MOST: u64 = 32 << 20;
 const BUFFERS_LEAST: u64 = 4 << 20;
 /// Minimum memory of a decompressor in bytes.
 pub(super) const DECOMPRESSOR_LEAST: u64 = WINDOW_LEAST + BUFFERS_LEAST;
+/// Minimum number of buffers of a stream that workers may hold.
+const SHARED_LEAST: usize = 8;
 /// Memory of a tar that a stack reads in its file, in bytes: a buffer.
 pub(super) const LAYER: u64 = 64 << 10;
 
@@ -93,6 +96,15 @@ impl TarPlan {
     pub(super) fn can_be_read_again(&self) -> bool {
         matches!(self.content, TarContent::File(_)) && !self.compressed
     }
+
+    /// The number of buffers that workers may hold, if a thread reads ahead: with many workers, and where its buffers are a small part of
+    /// the spare memory.
+    fn ahead(&self, share: &Share) -> Option<usize> {
+        let shared = share.threads.max(SHARED_LEAST);
+        let fits = ahead_bytes(shared) <= share.spare / 8;
+        let is_stream = matches!(self.content, TarContent::Stream(_)) && !self.compressed;
+        (is_stream && share.threads >= MANY_WORKERS && fits).then_some(shared)
+    }
 }
 
 impl PlannedSource for TarPlan {
@@ -105,11 +117,12 @@ impl PlannedSource for TarPlan {
     }
 
     fn memory(&self, share: &Share) -> u64 {
-        decompressor(self.compressed, share.threads, share.spare).1
+        decompressor(self.compressed, share.threads, share.spare).1 + self.ahead(share).map_or(0, ahead_bytes)
     }
 
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
         let (limits, _) = decompressor(self.compressed, share.threads, share.spare);
+        let ahead = self.ahead(share);
         let options = TarOptions { input_name: self.name.clone(), ..opening.tar.clone() };
         let source = match self.content {
             TarContent::File(file) => {
@@ -120,7 +133,10 @@ impl PlannedSource for TarPlan {
                 }
                 tar::open_input(input, options, &limits)?
             }
-            TarContent::Stream(stream) => tar::open_stream(stream, options, &limits)?,
+            TarContent::Stream(stream) => match ahead {
+                Some(shared) => tar::open_ahead(stream, options, shared),
+                None => tar::open_stream(stream, options, &limits)?,
+            },
         };
         Ok(OpenSource::new(self.name, source))
     }

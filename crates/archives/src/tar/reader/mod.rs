@@ -18,6 +18,7 @@ use super::input::Input as TarInput;
 use super::member::{Member, choose_name};
 use super::pax::{Pax, RecordFault};
 use super::{Meter, TarOptions, number};
+use crate::pipe::PipeReader;
 use unknown::is_known;
 
 /// Maximum bytes of an entry's extended header. Names, targets and attributes that a file system supports need far less.
@@ -98,6 +99,13 @@ impl<R: Read + Seek> TarSource<R> {
     pub fn seekable(reader: R, options: TarOptions) -> Result<Self, Error> {
         let input = TarInput::seekable(reader).map_err(|cause| unreadable(&options.input_name, cause))?;
         Ok(Self::over(input, options))
+    }
+}
+
+impl TarSource<PipeReader> {
+    /// A tar that another thread reads ahead. Workers take large contents from the chunks of the pipe.
+    pub(super) fn lending(reader: PipeReader, options: TarOptions) -> Self {
+        Self::over(TarInput::lending(reader), options)
     }
 }
 
@@ -390,12 +398,17 @@ impl<R: Read> Source for TarSource<R> {
     }
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
-        let (Some(tar), ContentPart::Stored(there)) = (&self.shared, self.content.next()) else { return Ok(None) };
+        let ContentPart::Stored(there) = self.content.next() else { return Ok(None) };
         let bytes = there.min(most as u64);
-        let passed = self.input.pass(bytes).map_err(|cause| unreadable(&self.name, cause))?;
-        let Some(offset) = passed else { return Ok(None) };
-        self.content.take(bytes);
-        Ok(Some(UnreadPart { content: Arc::clone(tar), offset, bytes: bytes as usize }))
+        let part = match &self.shared {
+            None => self.input.lend(bytes as usize),
+            Some(tar) => self.input.pass(bytes).map(|passed| {
+                passed.map(|offset| UnreadPart { content: Arc::clone(tar), offset, bytes: bytes as usize })
+            }),
+        };
+        let part = part.map_err(|cause| unreadable(&self.name, cause))?;
+        self.content.take(part.as_ref().map_or(0, |part| part.bytes as u64));
+        Ok(part)
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {

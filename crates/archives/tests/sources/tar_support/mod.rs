@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use packline_archives::decompress::Limits;
-use packline_archives::tar::{TarOptions, TarSource, open_input};
+use packline_archives::tar::{TarOptions, TarSource, open_ahead, open_input};
 use packline_testkit::snapshot::{Attributes, Kind as Found, Snapshot};
 use packline_testkit::tools;
 use packline_tree::{Entry, Error, Extent, Kind, Source};
@@ -157,7 +157,7 @@ fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     }
 }
 
-/// Reads an archive as a stream, by seeking, and as workers read it, with the same result. Another pass skips the contents of every other entry, and
+/// Reads an archive as a stream, by seeking, ahead in a thread, and as workers read it, with the same result. Another pass skips the contents of every other entry, and
 /// must return the same entries.
 pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let stream = read_all(&mut TarSource::new(archive, TarOptions::named("test.tar")));
@@ -165,7 +165,8 @@ pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let seeking = read_all(&mut seeking.unwrap());
     let shared = open_input(Arc::new(archive.to_vec()), TarOptions::named("test.tar"), &Limits::default());
     let shared = shared.and_then(|mut source| read_all(&mut *source));
-    for other in [&seeking, &shared] {
+    let ahead = read_all(&mut *open_ahead(Cursor::new(archive.to_vec()), TarOptions::named("test.tar"), 2));
+    for other in [&seeking, &shared, &ahead] {
         match (&stream, other) {
             (Ok(stream), Ok(other)) => assert_eq!(stream, other),
             (Err(stream), Err(other)) => assert_eq!(stream.to_string(), other.to_string()),

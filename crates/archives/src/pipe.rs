@@ -283,6 +283,36 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_stream_arrives_read_by_read() {
+        let (input, mut stream) = io::pipe().unwrap();
+        let mut reader = read_ahead(input, 2).unwrap();
+        let mut got = [0; 100];
+        for length in [1, 10, 100] {
+            stream.write_all(&vec![length as u8; length]).unwrap();
+            assert_eq!(reader.read(&mut got).unwrap(), length);
+            assert_eq!(got[..length], vec![length as u8; length]);
+        }
+        drop(stream);
+        assert_eq!(reader.read(&mut got).unwrap(), 0);
+    }
+
+    #[test]
+    fn copies_while_too_many_chunks_are_in_use() {
+        let mut reader = read_ahead(&[7; 5 * CHUNK][..], 2).unwrap();
+        let mut lent: Vec<UnreadPart> = (0..2).map(|_| reader.lend(1, CHUNK).unwrap().unwrap()).collect();
+        assert!(reader.lend(1, CHUNK).unwrap().is_none());
+        let mut copied = vec![0; CHUNK];
+        reader.read_exact(&mut copied).unwrap();
+        lent.pop();
+        lent.push(reader.lend(CHUNK, CHUNK).unwrap().unwrap());
+        for part in lent {
+            assert_eq!(part.content.read_at(part.offset, &mut copied).unwrap(), CHUNK);
+            assert!(copied == [7; CHUNK]);
+        }
+        assert!(reader.lend(CHUNK + 1, usize::MAX).unwrap().is_none());
+    }
+
+    #[test]
     fn nobody_waits_for_a_reader_that_went() {
         let (mut writer, reader) = pipe(4);
         drop(reader);

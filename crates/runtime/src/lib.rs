@@ -32,8 +32,8 @@ pub use observer::{
     EntryInfo, EntryKind, FailedOutput, Observer, Pass, Problem, Progress, StoredData, Unobserved, unsynced,
 };
 pub use output_file::{
-    FileAttributes, OutputFile, Revocable, WriteBehind, beside_image, check_writable, checksum, end_of_links,
-    recovery_beside, warn_of_stale, write_file,
+    FileAttributes, OutputFile, Revocable, WriteBehind, WriteThread, beside_image, check_writable, checksum,
+    end_of_links, recovery_beside, warn_of_stale, write_file,
 };
 pub use resources::{MANY_WORKERS, Resources};
 pub use seek::seek_position;

@@ -74,7 +74,7 @@ pub fn input() -> Option<Box<dyn Read + Send>> {
 
 /// Returns standard output, line-buffered on a terminal and otherwise block-buffered. `std::io::stdout` is not used, because it ignores
 /// errors of a descriptor that is not open for writing.
-pub fn output() -> Box<dyn Write> {
+pub fn output() -> Box<dyn Write + Send> {
     if closed_streams::stdout() {
         return Box::new(ClosedStream);
     }

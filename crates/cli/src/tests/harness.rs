@@ -1,10 +1,10 @@
 //! Runs a command in this process, on a sample on which every option has an effect.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Cursor, Write};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use packline_engine::{CpuLocation, QueueDomain, Topology};
@@ -32,7 +32,7 @@ pub struct Ran {
 
 /// A stream that stores the bytes written to it.
 #[derive(Clone, Default)]
-pub struct SharedBuffer(Rc<RefCell<Vec<u8>>>);
+pub struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl SharedBuffer {
     pub fn text(&self) -> String {
@@ -40,13 +40,13 @@ impl SharedBuffer {
     }
 
     pub fn bytes(&self) -> Vec<u8> {
-        self.0.borrow().clone()
+        self.0.lock().unwrap().clone()
     }
 }
 
 impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
+        self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -108,7 +108,7 @@ pub fn two_caches(_: QueueDomain) -> Topology {
     Topology::new([0, 1, 0, 1].map(|first| CpuLocation { core: first, cache: first, package: first }).to_vec())
 }
 
-pub fn io(stdin: Vec<u8>, out: Box<dyn Write>, err: Box<dyn Write>, host: Host) -> Io {
+pub fn io(stdin: Vec<u8>, out: Box<dyn Write + Send>, err: Box<dyn Write + Send>, host: Host) -> Io {
     let stdin = Some(Box::new(Cursor::new(stdin)) as Box<dyn io::Read + Send>);
     Io {
         called: "packline",

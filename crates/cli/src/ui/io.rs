@@ -1,9 +1,8 @@
 //! The streams, the machine and the environment of a command, passed by `main` so that tests can replace them.
 
-use std::cell::RefCell;
 use std::io::{self, IoSlice, Read, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline::Output;
 use packline_runtime::escape::{self, Escape};
@@ -27,8 +26,8 @@ pub struct Io {
     pub called: &'static str,
     /// Standard input. The one command that reads it takes it; it is `None` if it was closed.
     pub stdin: Option<Box<dyn Read + Send>>,
-    pub stdout: Box<dyn Write>,
-    pub stderr: Box<dyn Write>,
+    pub stdout: Box<dyn Write + Send>,
+    pub stderr: Box<dyn Write + Send>,
     /// Whether standard error is a terminal. Only then a progress bar is drawn.
     pub terminal: bool,
     /// Whether messages have colours.
@@ -110,7 +109,7 @@ impl Io {
     /// Takes standard output as the output of a command; later text goes to standard error.
     pub fn take_stdout(&mut self) -> Output {
         enlarge_pipe(io::stdout());
-        let stderr = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stderr, Box::new(io::sink())))));
+        let stderr = Shared::new(std::mem::replace(&mut self.stderr, Box::new(io::sink())));
         self.stderr = Box::new(stderr.clone());
         self.out_terminal = self.terminal;
         Output::Stream(PathBuf::from(STDOUT), std::mem::replace(&mut self.stdout, Box::new(stderr)))
@@ -170,8 +169,8 @@ impl Io {
     }
 
     /// Returns an owned writer for standard output. Other writes may come in between.
-    fn share_stdout(&mut self) -> Box<dyn Write> {
-        let shared = Shared(Rc::new(RefCell::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())))));
+    fn share_stdout(&mut self) -> Box<dyn Write + Send> {
+        let shared = Shared::new(std::mem::replace(&mut self.stdout, Box::new(io::sink())));
         self.stdout = Box::new(shared.clone());
         Box::new(shared)
     }
@@ -202,18 +201,28 @@ pub fn take_stdin(output: Option<&Path>, io: &mut Io) -> Result<Box<dyn Read + S
 
 /// A stream with several writers.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<Box<dyn Write>>>);
+struct Shared(Arc<Mutex<Box<dyn Write + Send>>>);
+
+impl Shared {
+    fn new(stream: Box<dyn Write + Send>) -> Shared {
+        Shared(Arc::new(Mutex::new(stream)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Box<dyn Write + Send>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
+        self.lock().write(bytes)
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.borrow_mut().write_vectored(parts)
+        self.lock().write_vectored(parts)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.borrow_mut().flush()
+        self.lock().flush()
     }
 }

@@ -1,10 +1,11 @@
 //! Compresses the tar: workers compress chunks, and the caller's thread writes them in order.
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 
 use packline_codec::{CodecError, Member, MemberEncoder, StreamEnd, StreamSpec};
 use packline_engine::{Consumer, Fault, OrderedMap, Permit, Pool, Task};
 
+use super::sink::TarWrite;
 use crate::Resources;
 
 /// Why a chunk was not written.
@@ -64,7 +65,7 @@ impl Task for CompressTask {
 
 /// The output and its totals.
 struct Writing {
-    out: Box<dyn Write>,
+    out: TarWrite,
     end: StreamEnd,
     written: u64,
 }
@@ -94,7 +95,7 @@ pub(super) struct Compressor {
 impl Compressor {
     /// Compresses to `out` on `pool`, in about `window` bytes.
     pub(super) fn new(
-        out: Box<dyn Write>,
+        out: TarWrite,
         spec: StreamSpec,
         pool: &Pool,
         window: usize,

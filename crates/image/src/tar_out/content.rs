@@ -4,7 +4,7 @@ use packline_archives::tar::{MapSegment, TarWriter, end_of_archive, is_xattr_nam
 use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Kind};
-use packline_volume::{Chunk, Event, FileData, Pieces, ReadError};
+use packline_volume::{Chunk, Event, FileData, Pieces, ReadError, Reading};
 
 use super::items::Tag;
 use super::sink::Sink;
@@ -63,8 +63,23 @@ impl<'a> Content<'a> {
         Content { opened, asked, observer, sink, writer, scratch, file: None, summary, progress }
     }
 
+    /// Processes all events of the reading.
+    pub(super) fn take_all(&mut self, reading: &mut Reading<'_, Tag>) -> Result<(), Error> {
+        let taken = loop {
+            match reading.next_event() {
+                Ok(None) => return Ok(()),
+                Ok(Some(event)) => match self.take(event) {
+                    Ok(()) => {}
+                    Err(error) => break error,
+                },
+                Err(cause) => break self.opened.fault(cause),
+            }
+        };
+        self.sink.settle().and(Err(taken))
+    }
+
     /// Processes the next event of the reading.
-    pub(super) fn take(&mut self, event: Event<Tag>) -> Result<(), Error> {
+    fn take(&mut self, event: Event<Tag>) -> Result<(), Error> {
         match event {
             Event::Begin(tag) => {
                 self.end_file()?;
@@ -89,7 +104,9 @@ impl<'a> Content<'a> {
         if self.summary.damaged > 0 {
             return Ok(());
         }
-        match self.opened.compare_data(resources) {
+        let compared = self.opened.compare_data(resources);
+        self.sink.settle()?;
+        match compared {
             Err(fault) if self.asked.continue_on_error => {
                 self.summary.damaged += 1;
                 self.observer.problem(fault.as_problem());

@@ -59,7 +59,7 @@ pub enum TarRoot {
 /// The destination of a tar.
 pub enum Output {
     /// A stream: standard output, a pipe. The name is for messages.
-    Stream(PathBuf, Box<dyn Write>),
+    Stream(PathBuf, Box<dyn Write + Send>),
     /// A file that gets its name when it is complete.
     File {
         /// The path of the file.
@@ -76,7 +76,7 @@ impl Output {
     }
 
     /// A stream; `name` is for messages.
-    pub fn writer(name: impl Into<PathBuf>, out: impl Write + 'static) -> Output {
+    pub fn writer(name: impl Into<PathBuf>, out: impl Write + Send + 'static) -> Output {
         Output::Stream(name.into(), Box::new(out))
     }
 }
@@ -195,9 +195,7 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     let requests = Items::new(&opened.volume, &asked).map(|found| Ok(found.into_request(&opened.volume, &asked)));
     let reading = Reading::new(&opened.volume, Box::new(requests), uses, &settings);
     let mut reading = reading.map_err(|cause| opened.fault(cause))?;
-    while let Some(event) = reading.next_event().map_err(|cause| opened.fault(cause))? {
-        content.take(event)?;
-    }
+    content.take_all(&mut reading)?;
     let fragments = reading.shared_counts();
     let workers = reading.workers().min(plan.read.workers);
     drop(reading);

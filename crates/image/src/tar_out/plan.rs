@@ -1,6 +1,7 @@
 //! Divides memory and workers between reading the image and compressing the tar.
 
 use packline_codec::StreamSpec;
+use packline_runtime::MANY_WORKERS;
 use packline_runtime::memory::Limits;
 use packline_volume::SharedVolume;
 
@@ -29,7 +30,9 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let links = resources.memory.map_or(0, |limit| link_bytes(Some(limit)));
         let plan = |workers| {
-            let besides = compress_bytes(compression, workers, resources) + BATCH as u64 + links;
+            // Copied bytes are being collected and, if a thread writes, wait and are being written.
+            let batches = if workers >= MANY_WORKERS { 3 } else { 1 };
+            let besides = compress_bytes(compression, workers, resources) + batches * BATCH as u64 + links;
             ReadDemand::new(volume, Limits { workers, ..resources.limits() }, besides).plan()
         };
         let most = compress_workers(compression, resources);

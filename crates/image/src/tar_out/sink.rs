@@ -2,11 +2,12 @@
 
 use std::io::{self, IoSlice, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_codec::StreamSpec;
 use packline_engine::{Fault, Pool};
 use packline_runtime::Sink as _;
-use packline_runtime::{OutputFile, WriteBehind, zeros};
+use packline_runtime::{MANY_WORKERS, OutputFile, WriteBehind, WriteThread, zeros};
 use packline_volume::Chunk;
 
 use super::Output;
@@ -20,6 +21,11 @@ pub(super) const BATCH: usize = 256 << 10;
 const STRAIGHT: usize = 4 << 10;
 /// Inverse of the share of the reading's window whose memory the collected chunks may keep.
 const CHUNKS_SHARE: usize = 8;
+/// Maximum number of bytes that wait for the thread that writes, or are being written.
+const QUEUED: usize = 1 << 20;
+
+/// The output of a tar.
+pub(super) type TarWrite = Box<dyn Write + Send>;
 
 /// The target of the tar.
 pub(super) struct Destination {
@@ -29,7 +35,7 @@ pub(super) struct Destination {
 
 impl Destination {
     /// Opens the target. For a stream, returns the stream itself.
-    pub(super) fn open(target: Output, temporaries: &Temporaries) -> Result<(Destination, Box<dyn Write>), Error> {
+    pub(super) fn open(target: Output, temporaries: &Temporaries) -> Result<(Destination, TarWrite), Error> {
         match target {
             Output::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
             Output::File { path, force } => {
@@ -75,7 +81,7 @@ enum Inner {
 impl Sink {
     pub(super) fn new(
         destination: &Destination,
-        out: Box<dyn Write>,
+        out: TarWrite,
         compression: Option<StreamSpec>,
         pool: &Pool,
         plan: Plan,
@@ -83,7 +89,13 @@ impl Sink {
     ) -> Result<Sink, Error> {
         let display_path = destination.display_path.clone();
         let inner = match compression {
-            None => Inner::Plain(Batch::new(out, plan.read.window / CHUNKS_SHARE)),
+            None => {
+                let mut batch = Batch::new(out, plan.read.window / CHUNKS_SHARE);
+                if plan.read.workers >= MANY_WORKERS {
+                    batch.start_thread(resources);
+                }
+                Inner::Plain(batch)
+            }
             Some(spec) => {
                 let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);
                 Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&display_path, cause))?))
@@ -116,6 +128,15 @@ impl Sink {
     /// Adds zeros.
     pub(super) fn zeros(&mut self, count: u64) -> Result<(), Error> {
         zeros(count).try_for_each(|piece| self.put(piece))
+    }
+
+    /// Waits until all bytes that were handed over are written, unless an error was returned before. The error of a write comes before an
+    /// error that was found later.
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        match &mut self.inner {
+            Inner::Plain(batch) => batch.settle().map_err(|cause| refused(&self.display_path, cause)),
+            Inner::Compressed(_) => Ok(()),
+        }
     }
 
     /// Writes the rest; returns the total number of bytes written.
@@ -159,35 +180,52 @@ fn compression(display_path: &std::path::Path, what: &dyn std::fmt::Display) -> 
 
 /// Collects headers, padding and decoded bytes, and writes them with few calls. Only small pieces are copied.
 struct Batch {
-    out: Box<dyn Write>,
+    out: Arc<Mutex<TarWrite>>,
+    collected: Collected,
+    /// Limit of the memory in bytes that the chunks keep.
+    kept_most: usize,
+    /// The thread that writes, if it is not the caller's.
+    thread: Option<WriteThread<Collected>>,
+}
+
+/// Pieces in the order of the output.
+#[derive(Default)]
+struct Collected {
     /// Copied pieces, joined.
     copied: Vec<u8>,
-    chunks: Vec<Collected>,
+    chunks: Vec<KeptChunk>,
     /// Bytes of copied pieces and chunks.
     bytes: usize,
-    /// Memory that the chunks keep, and its limit, in bytes.
+    /// Memory that the chunks keep, in bytes.
     kept: usize,
-    kept_most: usize,
 }
 
 /// A chunk that is written from its own memory.
-struct Collected {
+struct KeptChunk {
     /// Number of copied bytes before the chunk.
     copied: usize,
     chunk: Chunk,
 }
 
 impl Batch {
-    fn new(out: Box<dyn Write>, kept_most: usize) -> Batch {
-        Batch { out, copied: Vec::with_capacity(BATCH), chunks: Vec::new(), bytes: 0, kept: 0, kept_most }
+    fn new(out: TarWrite, kept_most: usize) -> Batch {
+        let collected = Collected { copied: Vec::with_capacity(BATCH), ..Collected::default() };
+        Batch { out: Arc::new(Mutex::new(out)), collected, kept_most, thread: None }
+    }
+
+    /// Starts a thread that writes. If it cannot be started, the caller's thread writes.
+    fn start_thread(&mut self, resources: &Resources) {
+        let out = Arc::clone(&self.out);
+        let write = move |collected: Collected| collected.write(&out, &[]);
+        let queued = self.kept_most.saturating_mul(2).min(QUEUED);
+        self.thread = WriteThread::start(write, queued, resources.engine.tracer.clone()).ok();
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if bytes.len() >= STRAIGHT || self.bytes + bytes.len() > BATCH {
+        if bytes.len() >= STRAIGHT || self.collected.bytes + bytes.len() > BATCH {
             return self.write(bytes);
         }
-        self.copied.extend_from_slice(bytes);
-        self.bytes += bytes.len();
+        self.collected.copy(bytes);
         Ok(())
     }
 
@@ -195,37 +233,76 @@ impl Batch {
         if chunk.len() < STRAIGHT {
             return self.put(&chunk);
         }
+        self.collected.keep(chunk);
+        if self.collected.bytes < BATCH && self.collected.kept < self.kept_most { Ok(()) } else { self.write(&[]) }
+    }
+
+    /// Writes everything, then `last`, or hands it over.
+    fn write(&mut self, last: &[u8]) -> io::Result<()> {
+        let Some(thread) = &mut self.thread else {
+            let written = self.collected.write(&self.out, last);
+            self.collected.clear();
+            return written;
+        };
+        self.collected.copy(last);
+        let collected = std::mem::take(&mut self.collected);
+        thread.write(collected.copied.len() + collected.kept, collected)
+    }
+
+    /// Waits for the thread, if it has not failed.
+    fn settle(&mut self) -> io::Result<()> {
+        match &mut self.thread {
+            Some(thread) if !thread.has_failed() => thread.drain(),
+            _ => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write(&[])?;
+        self.settle()?;
+        lock(&self.out).flush()
+    }
+}
+
+impl Collected {
+    fn copy(&mut self, bytes: &[u8]) {
+        self.copied.extend_from_slice(bytes);
+        self.bytes += bytes.len();
+    }
+
+    fn keep(&mut self, chunk: Chunk) {
         if !self.chunks.last().is_some_and(|last| last.chunk.shares_memory(&chunk)) {
             self.kept += chunk.memory();
         }
         self.bytes += chunk.len();
-        self.chunks.push(Collected { copied: self.copied.len(), chunk });
-        if self.bytes < BATCH && self.kept < self.kept_most { Ok(()) } else { self.write(&[]) }
+        self.chunks.push(KeptChunk { copied: self.copied.len(), chunk });
     }
 
     /// Writes everything, then `last`.
-    fn write(&mut self, last: &[u8]) -> io::Result<()> {
+    fn write(&self, out: &Mutex<TarWrite>, last: &[u8]) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.chunks.len() + 2);
         let mut start = 0;
-        for Collected { copied, chunk } in &self.chunks {
+        for KeptChunk { copied, chunk } in &self.chunks {
             slices.push(IoSlice::new(&self.copied[start..*copied]));
             slices.push(IoSlice::new(chunk));
             start = *copied;
         }
         slices.push(IoSlice::new(&self.copied[start..]));
         slices.push(IoSlice::new(last));
-        let written = write_slices(&mut *self.out, &mut slices);
+        write_slices(&mut *lock(out), &mut slices)
+    }
+
+    fn clear(&mut self) {
         self.copied.clear();
         self.chunks.clear();
         self.bytes = 0;
         self.kept = 0;
-        written
     }
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.write(&[])?;
-        self.out.flush()
-    }
+/// The output stays as it is after a panic in another thread, which ends the conversion.
+fn lock(out: &Mutex<TarWrite>) -> MutexGuard<'_, TarWrite> {
+    out.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes all slices with as few calls as possible.
@@ -245,16 +322,15 @@ fn write_slices(out: &mut dyn Write, mut slices: &mut [IoSlice<'_>]) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
-    use std::rc::Rc;
+    use crate::Resources;
 
     /// Accepts at most this number of bytes at once.
-    struct Slow(Rc<RefCell<Vec<u8>>>, usize);
+    struct Slow(Arc<Mutex<Vec<u8>>>, usize);
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let taken = bytes.len().min(self.1);
-            self.0.borrow_mut().extend_from_slice(&bytes[..taken]);
+            self.0.lock().unwrap().extend_from_slice(&bytes[..taken]);
             Ok(taken)
         }
 
@@ -264,9 +340,12 @@ mod tests {
     }
 
     /// Puts pieces with different bytes, each also as a chunk; returns whether the output has them in order.
-    fn in_order(kept_most: usize, at_once: usize, lengths: &[usize]) -> bool {
-        let out = Rc::new(RefCell::new(Vec::new()));
+    fn in_order(kept_most: usize, at_once: usize, threaded: bool, lengths: &[usize]) -> bool {
+        let out = Arc::new(Mutex::new(Vec::new()));
         let mut batch = Batch::new(Box::new(Slow(out.clone(), at_once)), kept_most);
+        if threaded {
+            batch.start_thread(&Resources::new(0));
+        }
         let mut expected = Vec::new();
         for (index, &length) in lengths.iter().enumerate() {
             let piece: Vec<u8> = (0..length).map(|at| (at / 7 + index) as u8).collect();
@@ -278,7 +357,7 @@ mod tests {
             expected.extend_from_slice(&piece[length / 3..]);
         }
         batch.flush().unwrap();
-        out.take() == expected
+        *out.lock().unwrap() == expected
     }
 
     #[test]
@@ -286,7 +365,8 @@ mod tests {
         let lengths = [1, 512, 40_000, 0, 31_999, 4096, 4095, 32_000, 200_000, 300_000, 30_000, 30_000, 700];
         for at_once in [1, 1000, usize::MAX] {
             for kept_most in [0, 50_000, usize::MAX] {
-                assert!(in_order(kept_most, at_once, &lengths), "{at_once} {kept_most}");
+                assert!(in_order(kept_most, at_once, false, &lengths), "{at_once} {kept_most}");
+                assert!(in_order(kept_most, at_once, true, &lengths), "{at_once} {kept_most} with a thread");
             }
         }
     }
@@ -297,7 +377,7 @@ mod tests {
             let mut batch = Batch::new(Box::new(io::sink()), kept_most);
             let kept_after = |_| {
                 batch.put_chunk(Chunk::from(vec![0; 5000])).unwrap();
-                batch.kept
+                batch.collected.kept
             };
             (0..200).map(kept_after).max()
         };
@@ -311,6 +391,30 @@ mod tests {
         batch.put(&[1; 512]).unwrap();
         batch.put_chunk(Chunk::from(vec![2; 100_000])).unwrap();
         batch.put_chunk(Chunk::from(vec![3; 100])).unwrap();
-        assert_eq!((batch.copied.len(), batch.bytes, batch.chunks.len()), (612, 100_612, 1));
+        let Collected { copied, bytes, chunks, .. } = &batch.collected;
+        assert_eq!((copied.len(), *bytes, chunks.len()), (612, 100_612, 1));
+    }
+
+    /// Fails from the second call on.
+    struct Full(bool);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if std::mem::replace(&mut self.0, true) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_thread_returns_its_error_once() {
+        let mut batch = Batch::new(Box::new(Full(false)), usize::MAX);
+        batch.start_thread(&Resources::new(0));
+        let failed = (0..100).find_map(|_| batch.put(&[1; 100_000]).err());
+        let failed = failed.or_else(|| batch.settle().err());
+        assert_eq!(failed.map(|cause| cause.kind()), Some(io::ErrorKind::StorageFull));
+        batch.settle().unwrap();
     }
 }

@@ -15,6 +15,7 @@ mod seek;
 #[path = "../../examples/serve_image.rs"]
 mod serve_image;
 mod stack;
+mod tar_streams;
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Write};

@@ -42,6 +42,7 @@ pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
 pub use write_behind::WriteBehind;
 pub use write_file::{check_writable, write_file};
+pub use write_thread::WriteThread;
 
 use crate::{Error, FileStamp, Observer, Temporaries};
 

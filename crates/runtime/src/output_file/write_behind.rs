@@ -37,9 +37,15 @@ pub struct WriteBehind {
     /// Position of the next append.
     appended: u64,
     /// The thread that writes, if it is not the caller's.
-    thread: Option<Box<WriteThread>>,
+    thread: Option<Box<WriteThread<FilePiece>>>,
     /// The range in which the thread may not have written everything.
     unwritten: Range<u64>,
+}
+
+/// A piece and its offset.
+struct FilePiece {
+    offset: u64,
+    piece: Piece,
 }
 
 /// A file that is written at offsets.
@@ -111,7 +117,9 @@ impl WriteBehind {
 
     /// Starts a thread that writes, for which at most `queued` bytes wait. If the thread cannot be started, the caller's thread writes.
     pub fn start_thread(&mut self, queued: usize, tracer: Option<Arc<dyn Tracer>>) {
-        self.thread = WriteThread::start(self.medium.clone(), queued, tracer).ok().map(Box::new);
+        let medium = self.medium.clone();
+        let write = move |job: FilePiece| medium.write(job.offset, job.piece.bytes());
+        self.thread = WriteThread::start(write, queued, tracer).ok().map(Box::new);
     }
 
     /// Writes the buffer, which is then empty, even after an error, and waits for the thread that writes.
@@ -168,11 +176,12 @@ impl WriteBehind {
     /// Hands a piece over to the thread.
     fn pass(&mut self, offset: u64, piece: Piece) -> io::Result<()> {
         let Some(thread) = &mut self.thread else { return self.medium.write(offset, piece.bytes()) };
-        let end = offset + piece.bytes().len() as u64;
+        let length = piece.bytes().len();
+        let end = offset + length as u64;
         let empty = self.unwritten.is_empty();
         self.unwritten =
             if empty { offset..end } else { self.unwritten.start.min(offset)..self.unwritten.end.max(end) };
-        thread.write(offset, piece)
+        thread.write(length, FilePiece { offset, piece })
     }
 
     fn end(&self) -> u64 {
@@ -226,8 +235,10 @@ impl Sink for WriteBehind {
     }
 
     fn settle(&mut self) -> io::Result<()> {
-        // The error of a thread that failed was returned before.
-        if self.thread.as_ref().is_some_and(|thread| thread.failed) { Ok(()) } else { self.flush() }
+        match &mut self.thread {
+            Some(thread) if thread.has_failed() => Ok(()),
+            _ => self.flush(),
+        }
     }
 
     fn reads_back(&self) -> bool {

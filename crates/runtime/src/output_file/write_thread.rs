@@ -1,6 +1,6 @@
-//! Writes to a file on a thread of its own, in the order of the calls.
+//! Writes on a thread of its own, in the order of the calls.
 //!
-//! A write copies its bytes into the page cache, which takes a third of a second for 10^9 bytes. The thread that decides what is
+//! A write copies its bytes into the page cache or a pipe, which takes a third of a second for 10^9 bytes. The thread that decides what is
 //! written next would otherwise spend most of its time there.
 
 use std::fmt;
@@ -9,22 +9,20 @@ use std::sync::Arc;
 
 use packline_engine::{Config, Fault, OrderedMap, Permit, Pool, Scheduling, Task, Tracer};
 
-use super::write_behind::Medium;
 use crate::SharedBytes;
 
-/// The thread, and the writes that it has not finished.
-pub(super) struct WriteThread {
-    map: OrderedMap<WriteTask>,
+/// The thread, and the writes that it has not finished. `P` is what one write needs.
+pub struct WriteThread<P: Send + 'static> {
+    map: OrderedMap<WriteTask<P>>,
     /// Whether an error was returned. The pieces after it are dropped.
-    pub(super) failed: bool,
+    failed: bool,
 }
 
 /// Writes one piece.
-struct WriteTask(Medium);
+struct WriteTask<P>(Box<dyn Fn(P) -> io::Result<()> + Send + Sync>);
 
-struct WriteJob {
-    offset: u64,
-    piece: Piece,
+struct WriteJob<P> {
+    piece: P,
     /// Memory of the piece in the budget of the thread.
     _permit: Permit,
 }
@@ -44,45 +42,66 @@ impl Piece {
     }
 }
 
-impl fmt::Debug for WriteThread {
+impl<P: Send + 'static> fmt::Debug for WriteThread<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteThread").finish_non_exhaustive()
     }
 }
 
-impl Task for WriteTask {
-    type In = WriteJob;
+impl<P: Send + 'static> Task for WriteTask<P> {
+    type In = WriteJob<P>;
     type Out = ();
     type Error = io::Error;
     type Tool = ();
 
     fn tool(&self) {}
 
-    fn run(&self, (): &mut (), job: WriteJob) -> io::Result<()> {
-        self.0.write(job.offset, job.piece.bytes())
+    fn run(&self, (): &mut (), job: WriteJob<P>) -> io::Result<()> {
+        (self.0)(job.piece)
     }
 }
 
-impl WriteThread {
-    /// Starts the thread. At most `queued` bytes wait for it, or one piece. The tracer records each write.
-    pub(super) fn start(medium: Medium, queued: usize, tracer: Option<Arc<dyn Tracer>>) -> io::Result<WriteThread> {
+impl<P: Send + 'static> WriteThread<P> {
+    /// Starts the thread, which calls `write` for each piece. At most `queued` bytes wait for it or are being written, or one piece. The
+    /// tracer records each write.
+    ///
+    /// # Errors
+    /// The system cannot start the thread.
+    pub fn start(
+        write: impl Fn(P) -> io::Result<()> + Send + Sync + 'static,
+        queued: usize,
+        tracer: Option<Arc<dyn Tracer>>,
+    ) -> io::Result<WriteThread<P>> {
         let pool = Pool::new(1, &Scheduling::default(), tracer)?;
-        let map = OrderedMap::on(&pool, WriteTask(medium), Config::new(1, queued));
+        if pool.workers() == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let map = OrderedMap::on(&pool, WriteTask(Box::new(write)), Config::new(1, queued));
         Ok(WriteThread { map, failed: false })
     }
 
-    /// Hands a piece over. Waits while too many bytes are queued. The error may be that of an earlier piece.
-    pub(super) fn write(&mut self, offset: u64, piece: Piece) -> io::Result<()> {
-        let reserved = self.map.reserve(piece.bytes().len(), &mut ignore);
-        let written =
-            reserved.and_then(|permit| self.map.submit(WriteJob { offset, piece, _permit: permit }, &mut ignore));
+    /// Hands over a piece that keeps `bytes` of memory. Waits while too many bytes are queued.
+    ///
+    /// # Errors
+    /// Returns the error of this piece or of an earlier one.
+    pub fn write(&mut self, bytes: usize, piece: P) -> io::Result<()> {
+        let reserved = self.map.reserve(bytes, &mut ignore);
+        let written = reserved.and_then(|permit| self.map.submit(WriteJob { piece, _permit: permit }, &mut ignore));
         self.result(written)
     }
 
     /// Waits until all pieces are written.
-    pub(super) fn drain(&mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Returns the error of a piece.
+    pub fn drain(&mut self) -> io::Result<()> {
         let drained = self.map.drain(&mut ignore);
         self.result(drained)
+    }
+
+    /// Whether an error was returned.
+    pub fn has_failed(&self) -> bool {
+        self.failed
     }
 
     fn result(&mut self, result: Result<(), Fault<io::Error>>) -> io::Result<()> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use packline_engine::{Event, EventKind, Tracer};
 use packline_runtime::Spares;
 use packline_tree::{Error, SharedContent, UnreadPart};
 
@@ -38,17 +39,22 @@ pub const fn ahead_bytes(shared: usize) -> u64 {
 
 /// Reads `input` ahead in a thread of its own. At most `shared` chunks are used after [`PipeReader::lend`] when the reader has gone on.
 /// The thread passes on what each read returns, so it does not delay a slow stream. It ends at the end of the input, after an error, or when
-/// the reader is dropped and a pending read of the input returns.
+/// the reader is dropped and a pending read of the input returns. The tracer records the time of the thread.
 ///
 /// # Errors
 /// Returns the input if the system cannot start the thread.
-pub(crate) fn read_ahead<R: Read + Send + 'static>(input: R, shared: usize) -> Result<PipeReader, R> {
+pub(crate) fn read_ahead<R: Read + Send + 'static>(
+    input: R,
+    shared: usize,
+    tracer: Option<Arc<dyn Tracer>>,
+) -> Result<PipeReader, R> {
     let chunks = Chunks(Arc::new(Spares::up_to(AHEAD + shared + 2)));
-    let (writer, reader) = chunks.pipe(AHEAD);
+    let (mut writer, reader) = chunks.pipe(AHEAD);
     let (start, started) = sync_channel::<R>(1);
     let reading = thread::Builder::new().name("read-ahead".into()).spawn(move || {
         if let Ok(input) = started.recv() {
-            writer.fill_from(input);
+            let result = traced(tracer.as_deref(), || writer.fill_from(input));
+            writer.finish(result);
         }
     });
     match reading {
@@ -82,6 +88,27 @@ impl Chunks {
     fn take(&self) -> Vec<u8> {
         self.0.take().unwrap_or_else(|| vec![0; CHUNK])
     }
+}
+
+/// Records the time of this thread.
+fn traced<T>(tracer: Option<&dyn Tracer>, work: impl FnOnce() -> T) -> T {
+    let Some(tracer) = tracer else { return work() };
+    let begin = tracer.now();
+    let result = work();
+    tracer.record(Event {
+        kind: EventKind::ReadAhead,
+        pool: tracer.pool(),
+        pipeline: 1,
+        worker: 1,
+        begin,
+        end: tracer.now(),
+        processor_ns: tracer.processor_time(),
+        ticket: 0,
+        bytes_in: 0,
+        bytes_out: 0,
+        job: None,
+    });
+    result
 }
 
 /// What is sent through a pipe.
@@ -171,14 +198,13 @@ impl PipeWriter {
     }
 
     /// Passes on all bytes of an input, each time after one read.
-    fn fill_from(mut self, mut input: impl Read) {
+    fn fill_from(&mut self, mut input: impl Read) -> io::Result<()> {
         loop {
             match input.read(self.space()) {
-                Ok(0) => return self.finish(Ok(())),
-                Ok(count) if self.commit(count).and_then(|()| self.flush()).is_ok() => {}
-                Ok(_) => return,
+                Ok(0) => return Ok(()),
+                Ok(count) => self.commit(count).and_then(|()| self.flush())?,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-                Err(cause) => return self.finish(Err(cause)),
+                Err(cause) => return Err(cause),
             }
         }
     }
@@ -285,7 +311,7 @@ mod tests {
     #[test]
     fn a_slow_stream_arrives_read_by_read() {
         let (input, mut stream) = io::pipe().unwrap();
-        let mut reader = read_ahead(input, 2).unwrap();
+        let mut reader = read_ahead(input, 2, None).unwrap();
         let mut got = [0; 100];
         for length in [1, 10, 100] {
             stream.write_all(&vec![length as u8; length]).unwrap();
@@ -298,7 +324,7 @@ mod tests {
 
     #[test]
     fn copies_while_too_many_chunks_are_in_use() {
-        let mut reader = read_ahead(&[7; 5 * CHUNK][..], 2).unwrap();
+        let mut reader = read_ahead(&[7; 5 * CHUNK][..], 2, None).unwrap();
         let mut lent: Vec<UnreadPart> = (0..2).map(|_| reader.lend(1, CHUNK).unwrap().unwrap()).collect();
         assert!(reader.lend(1, CHUNK).unwrap().is_none());
         let mut copied = vec![0; CHUNK];

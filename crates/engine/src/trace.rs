@@ -78,6 +78,8 @@ pub enum EventKind {
     Commit,
     /// The caller slept or spun.
     Wait,
+    /// A thread of its own read a stream for the caller, from its start to its end.
+    ReadAhead,
 }
 
 impl EventKind {
@@ -90,6 +92,7 @@ impl EventKind {
             Self::Decide => "decide",
             Self::Commit => "commit",
             Self::Wait => "wait",
+            Self::ReadAhead => "read-ahead",
         }
     }
 
@@ -142,7 +145,7 @@ impl CallerTimes {
             EventKind::Decide => self.deciding += event.processor_ns,
             EventKind::Commit => self.committing += event.processor_ns,
             EventKind::Wait => self.waited += event.end.saturating_sub(event.begin),
-            EventKind::Job(_) => {}
+            EventKind::Job(_) | EventKind::ReadAhead => {}
         }
     }
 }

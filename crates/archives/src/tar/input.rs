@@ -314,7 +314,7 @@ mod tests {
             follow(Input::new(&data[..]), &data, &steps);
             follow(Input::seekable(Cursor::new(data.clone())).unwrap(), &data, &steps);
             let slow = Slow(Cursor::new(data.clone()), pace, 0);
-            follow(Input::lending(read_ahead(slow, 2).ok().unwrap()), &data, &steps);
+            follow(Input::lending(read_ahead(slow, 2, None).ok().unwrap()), &data, &steps);
         }
     }
 

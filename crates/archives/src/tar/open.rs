@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use packline_engine::Tracer;
 use packline_runtime::{FileInput, Input, InputStream};
 use packline_tree::{Error, Source};
 
@@ -66,9 +67,14 @@ pub fn open_stream(
 
 /// Opens a tar from a stream that is not compressed. A thread reads the stream ahead, and workers take large contents from its buffers, of
 /// which they hold `shared` at most. The source needs [`ahead_bytes`](crate::pipe::ahead_bytes) of memory.
-pub fn open_ahead(input: impl Read + Send + 'static, mut options: TarOptions, shared: usize) -> Box<dyn Source + Send> {
+pub fn open_ahead(
+    input: impl Read + Send + 'static,
+    mut options: TarOptions,
+    shared: usize,
+    tracer: Option<Arc<dyn Tracer>>,
+) -> Box<dyn Source + Send> {
     let meter = options.meter.get_or_insert_default().clone();
-    match read_ahead(Metered::new(input, meter), shared) {
+    match read_ahead(Metered::new(input, meter), shared, tracer) {
         Ok(reader) => Box::new(TarSource::lending(reader, options)),
         Err(input) => Box::new(TarSource::new(input, options)),
     }

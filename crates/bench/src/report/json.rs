@@ -28,10 +28,10 @@ use super::{Report, Storage, serial};
 ///   `decompress_s` (each run)
 /// - `serial`, each: `input`, `step`, `codec`, `container`, `block_size`, `jobs`, `content_bytes`, `image_bytes`; medians in seconds per GB
 ///   (10^9 bytes) of content: `main_user_s_per_gb`, `main_system_s_per_gb`, `reading_s_per_gb`, `deciding_s_per_gb`,
-///   `committing_s_per_gb`, `rest_s_per_gb`, `writer_s_per_gb`, `workers_s_per_gb`; what follows: `bound_gb_per_s`, `useful_workers`, `curve_gb_per_s`
-///   (with 1, 2, 4, 8, 16, 32 and 64 workers); `locks_per_block`, `contended_per_1000_blocks`, `copied_per_byte`, `calls_per_mb`;
+///   `committing_s_per_gb`, `rest_s_per_gb`, `reader_s_per_gb`, `writer_s_per_gb`, `workers_s_per_gb`; what follows: `bound_gb_per_s`, `useful_workers`,
+///   `curve_gb_per_s` (with 1, 2, 4, 8, 16, 32 and 64 workers); `locks_per_block`, `contended_per_1000_blocks`, `copied_per_byte`, `calls_per_mb`;
 ///   `runs` (each `wall_s`, `main_user_s`, `main_system_s`, `user_s`, `system_s`, `reading_s`, `deciding_s`, `committing_s`,
-///   `writer_s`, `blocks`, `locks`, `contended`, `read_bytes`, `written_bytes`, `calls`)
+///   `reader_s`, `writer_s`, `blocks`, `locks`, `contended`, `read_bytes`, `written_bytes`, `calls`)
 pub fn json(report: &Report) -> String {
     let figures = figures(report);
     let document = Document {

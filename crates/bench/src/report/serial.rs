@@ -108,6 +108,9 @@ pub struct SerialRun {
     pub deciding: f64,
     #[serde(rename = "committing_s")]
     pub committing: f64,
+    /// Of the thread that only reads a stream, if there is one.
+    #[serde(rename = "reader_s")]
+    pub reader: f64,
     /// Of the thread that only writes, if there is one.
     #[serde(rename = "writer_s")]
     pub writer: f64,
@@ -140,9 +143,10 @@ pub(super) struct SerialFigures<'a> {
     committing_s_per_gb: Option<f64>,
     /// The main thread's time outside those three: opening, tables and metadata at the end, waking and waiting.
     rest_s_per_gb: Option<f64>,
+    reader_s_per_gb: Option<f64>,
     writer_s_per_gb: Option<f64>,
     workers_s_per_gb: Option<f64>,
-    /// The content that the main thread, or the thread that only writes, can handle in a second, in GB: no number of workers makes
+    /// The content that the main thread, or a thread that only reads or writes, can handle in a second, in GB: no number of workers makes
     /// the step faster.
     bound_gb_per_s: Option<f64>,
     /// The number of workers with which the main thread has always something to do, and one.
@@ -162,14 +166,14 @@ impl SerialRun {
         self.main_user + self.main_system
     }
 
-    /// The busier of the threads that exist once.
+    /// The busiest of the threads that exist once.
     fn serial(&self) -> f64 {
-        self.main().max(self.writer)
+        self.main().max(self.reader).max(self.writer)
     }
 
-    /// All threads but the main thread and the one that only writes.
+    /// All threads but the main thread and the threads that only read or write.
     fn workers(&self) -> f64 {
-        (self.user + self.system - self.main() - self.writer).max(0.0)
+        (self.user + self.system - self.main() - self.reader - self.writer).max(0.0)
     }
 
     fn rest(&self) -> f64 {
@@ -201,6 +205,7 @@ impl<'a> SerialFigures<'a> {
             deciding_s_per_gb: per_gb(|run| run.deciding),
             committing_s_per_gb: per_gb(|run| run.committing),
             rest_s_per_gb: per_gb(SerialRun::rest),
+            reader_s_per_gb: per_gb(|run| run.reader),
             writer_s_per_gb: per_gb(|run| run.writer),
             workers_s_per_gb: workers,
             bound_gb_per_s: serial.map(|seconds| 1.0 / seconds),
@@ -261,6 +266,7 @@ fn times<'a>() -> Vec<Column<SerialFigures<'a>>> {
         number("Decide", |one| shown(one.deciding_s_per_gb)),
         number("Write", |one| shown(one.committing_s_per_gb)),
         number("Rest", |one| shown(one.rest_s_per_gb)),
+        number("Reader", |one| shown(one.reader_s_per_gb.filter(|seconds| *seconds > 0.0))),
         number("Writer", |one| shown(one.writer_s_per_gb.filter(|seconds| *seconds > 0.0))),
         number("Workers", |one| shown(one.workers_s_per_gb)),
     ]

@@ -91,7 +91,11 @@ fn event_line(event: &Event, pipeline: usize) -> String {
     let name = event.kind.name();
     let pool = event.pool;
     let worker = event.worker;
-    let category = if event.kind.is_job() { "job" } else { "caller" };
+    let category = match event.kind {
+        EventKind::Job(_) => "job",
+        EventKind::ReadAhead => "thread",
+        _ => "caller",
+    };
     let begin = microseconds(event.begin);
     let length = microseconds(event.end.saturating_sub(event.begin));
     let args = args(event, pipeline);

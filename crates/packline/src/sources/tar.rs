@@ -134,7 +134,7 @@ impl PlannedSource for TarPlan {
                 tar::open_input(input, options, &limits)?
             }
             TarContent::Stream(stream) => match ahead {
-                Some(shared) => tar::open_ahead(stream, options, shared),
+                Some(shared) => tar::open_ahead(stream, options, shared, opening.resources.engine.tracer.clone()),
                 None => tar::open_stream(stream, options, &limits)?,
             },
         };

@@ -165,7 +165,7 @@ pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let seeking = read_all(&mut seeking.unwrap());
     let shared = open_input(Arc::new(archive.to_vec()), TarOptions::named("test.tar"), &Limits::default());
     let shared = shared.and_then(|mut source| read_all(&mut *source));
-    let ahead = read_all(&mut *open_ahead(Cursor::new(archive.to_vec()), TarOptions::named("test.tar"), 2));
+    let ahead = read_all(&mut *open_ahead(Cursor::new(archive.to_vec()), TarOptions::named("test.tar"), 2, None));
     for other in [&seeking, &shared, &ahead] {
         match (&stream, other) {
             (Ok(stream), Ok(other)) => assert_eq!(stream, other),

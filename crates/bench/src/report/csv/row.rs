@@ -39,6 +39,7 @@ pub(super) struct Row {
     reading_s: Option<f64>,
     deciding_s: Option<f64>,
     committing_s: Option<f64>,
+    reader_s: Option<f64>,
     writer_s: Option<f64>,
     locks: Option<u64>,
     contended: Option<u64>,
@@ -60,7 +61,7 @@ impl Row {
     pub(super) const COLUMNS: &'static str = "kind,task,codec,block_size,tails,program,jobs,run,content_bytes,image_bytes,\
          wall_s,user_s,system_s,peak_bytes,blocks,not_smaller,decompressed_bytes,compress_s,decompress_s,\
          read_bytes_per_s,write_bytes_per_s,direct,input,step,container,main_user_s,main_system_s,reading_s,deciding_s,\
-         committing_s,writer_s,locks,contended,read_bytes,written_bytes,calls";
+         committing_s,reader_s,writer_s,locks,contended,read_bytes,written_bytes,calls";
 
     /// The number of columns of files that were written before there were rows of the kind `serial`.
     pub(super) const FORMER: usize = 22;
@@ -143,6 +144,7 @@ impl Row {
             reading_s: Some(run.reading),
             deciding_s: Some(run.deciding),
             committing_s: Some(run.committing),
+            reader_s: Some(run.reader),
             writer_s: Some(run.writer),
             blocks: Some(run.blocks),
             locks: Some(run.locks),
@@ -290,6 +292,7 @@ impl Row {
             reading: finite("reading_s", self.reading_s)?,
             deciding: finite("deciding_s", self.deciding_s)?,
             committing: finite("committing_s", self.committing_s)?,
+            reader: finite("reader_s", self.reader_s)?,
             writer: finite("writer_s", self.writer_s)?,
             blocks: required("blocks", self.blocks)?,
             locks: required("locks", self.locks)?,

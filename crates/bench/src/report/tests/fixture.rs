@@ -89,6 +89,7 @@ fn threads(step: Step) -> Serial {
         reading: 0.5,
         deciding: 0.1,
         committing: 0.3,
+        reader: 0.0,
         writer: 0.0,
         blocks: 14_000,
         locks: 56_000,
@@ -194,10 +195,10 @@ fn codec() -> impl Strategy<Value = CodecSpeed> {
 }
 
 fn serial_run() -> impl Strategy<Value = SerialRun> {
-    let times = prop::array::uniform9(seconds());
+    let times = prop::array::uniform10(seconds());
     let counts = prop::array::uniform6(0u64..1 << 60);
     (times, counts).prop_map(|(times, counts)| {
-        let [wall, main_user, main_system, user, system, reading, deciding, committing, writer] = times;
+        let [wall, main_user, main_system, user, system, reading, deciding, committing, reader, writer] = times;
         let [blocks, locks, contended, read_bytes, written_bytes, calls] = counts;
         SerialRun {
             wall,
@@ -208,6 +209,7 @@ fn serial_run() -> impl Strategy<Value = SerialRun> {
             reading,
             deciding,
             committing,
+            reader,
             writer,
             blocks,
             locks,

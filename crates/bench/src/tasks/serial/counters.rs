@@ -91,6 +91,7 @@ pub(super) fn read(trace: &Path) -> Result<SerialRun, Error> {
         reading: seconds(pipeline.reading_ns),
         deciding: seconds(pipeline.deciding_ns),
         committing: seconds(pipeline.committing_ns),
+        reader: seconds(reader_ns(&events)),
         writer: seconds(writer_ns(&events)),
         blocks: pipeline.committed,
         locks: pipeline.locks + pipeline.sleeper_locks,
@@ -107,6 +108,11 @@ fn writer_ns(events: &[Event]) -> u64 {
     let pool = jobs().find(|event| event.name == "hash").map(|event| event.pid);
     let writes = |event: &&Event| event.name == "map" && pool.is_some_and(|pool| event.pid != pool) && event.tid == 1;
     jobs().filter(writes).map(|event| event.args.processor_ns).sum()
+}
+
+/// Returns the processor time of a thread that only reads a stream.
+fn reader_ns(events: &[Event]) -> u64 {
+    events.iter().filter(|event| event.name == "read-ahead").map(|event| event.args.processor_ns).sum()
 }
 
 /// Reads the bytes of content from the summary of `pack --json`.
@@ -138,13 +144,14 @@ mod tests {
             "all_threads":{{"user_ns":3000000000,"system_ns":0}},"transfers":{{"read_bytes":5,"written_bytes":6,"calls":7}}}}"#
         );
         let events = r#"{"name":"thread_name","pid":1,"tid":1},{"name":"hash","pid":1,"tid":1,"args":{"processor_ns":7}},
-            {"name":"map","pid":2,"tid":1,"args":{"processor_ns":500000000}}"#;
+            {"name":"map","pid":2,"tid":1,"args":{"processor_ns":500000000}},
+            {"name":"read-ahead","pid":3,"tid":1,"args":{"processor_ns":250000000}}"#;
         let trace =
             format!(r#"{{"otherData":{{"wall_ns":2000000000,"counters":{counters}}},"traceEvents":[{events}]}}"#);
         fs::write(&path, trace).unwrap();
         let run = read(&path).unwrap();
         assert_eq!((run.wall, run.main_user, run.main_system, run.user), (2.0, 0.5, 0.25, 3.0));
-        assert_eq!(run.writer, 0.5);
+        assert_eq!((run.reader, run.writer), (0.25, 0.5));
         assert_eq!((run.blocks, run.locks, run.contended, run.calls), (7, 17, 3, 7));
         fs::write(&path, "{}").unwrap();
         assert!(read(&path).is_err() && content_bytes(&path).is_err());

@@ -27,8 +27,9 @@ use lines::StepLine;
 const NOTES: [&str; 4] = [
     "User, System, Read, Decide, Write and Rest are of the main thread. Read is its time between calls of the pipelines, which includes \
      reading the source. Write includes the system calls that write. Rest is what comes before, after and between the pipelines, \
-     and the time to submit jobs. Writer is a thread that only writes, which packline starts with 3 workers or more. Workers are all other threads.",
-    "Bound is 1 / (seconds for each GB of the main thread, or of the writer if it needs more). Useful is the workers' seconds over these \
+     and the time to submit jobs. Reader and Writer are threads that only read a stream and only write, which packline starts with 3 workers or more. \
+     Workers are all other threads, which include threads that decompress a source.",
+    "Bound is 1 / (seconds for each GB of the main thread, or of the reader or the writer if it needs more). Useful is the workers' seconds over these \
      seconds, plus 1. The columns with numbers of workers are 1 / max(these seconds, workers / number): each thread has a \
      processor, and none waits.",
     "Copied/byte are the bytes of system calls that read and write, from /proc/self/io, over the bytes of content. Copies within the \
@@ -44,6 +45,9 @@ pub fn run(settings: &SerialSettings, session: &mut Session<'_>) -> Result<Outco
     let sources = settings.inputs.iter().map(|path| Source::open(path)).collect::<Result<Vec<_>, _>>()?;
     let mut report = empty_report(&settings.runs, &session.machine, std::slice::from_ref(&program), input(&sources)?);
     report.notes.extend(NOTES.map(str::to_owned));
+    if let Some(directory) = &settings.traces {
+        std::fs::create_dir_all(directory).map_err(|cause| Error::file("create", directory, &cause))?;
+    }
     let plan = plan(settings, sources);
     report.notes.extend(plan.notes);
     let each = settings.runs.runs + settings.runs.warmups;

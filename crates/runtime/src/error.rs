@@ -67,6 +67,27 @@ impl ScratchError {
     }
 }
 
+/// A write to a file that failed. It may be far before the last requested write.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}, writing {bytes} bytes at byte {offset}")]
+pub struct WriteError {
+    /// Offset in the file in bytes.
+    pub offset: u64,
+    /// Bytes that were to be written.
+    pub bytes: usize,
+    pub cause: io::Error,
+}
+
+impl WriteError {
+    /// Whether an error names the offset of the write that failed.
+    pub fn is_in(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| {
+            inner.is::<WriteError>()
+                || inner.downcast_ref::<ScratchError>().is_some_and(|scratch| WriteError::is_in(&scratch.cause))
+        })
+    }
+}
+
 impl Error {
     pub(crate) fn output(path: &Path, action: &'static str, cause: io::Error) -> Error {
         Error::Output { path: path.to_path_buf(), action, cause }

@@ -17,7 +17,7 @@ use packline_engine::Tracer;
 use rustix::fs::{Advice, fadvise};
 
 use super::write_thread::{Piece, WriteThread};
-use crate::{ScratchError, SharedBytes, Sink, Temporaries};
+use crate::{ScratchError, SharedBytes, Sink, Temporaries, WriteError};
 
 /// Bytes gathered before they are written.
 pub const CAPACITY: usize = 64 * 1024;
@@ -61,12 +61,12 @@ pub(super) struct Medium {
 }
 
 impl Medium {
-    /// Writes all of `bytes`. An error names the offset of the failed write, which may be far before the last requested write.
+    /// Writes all of `bytes`. An error is a [`WriteError`].
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let offset = self.file_offset(offset);
         self.gated(|| self.file.write_all_at(bytes, offset)).map_err(|cause| {
             let kind = cause.kind();
-            let cause = io::Error::new(kind, format!("{cause}, writing {} bytes at byte {offset}", bytes.len()));
+            let cause = io::Error::new(kind, WriteError { offset, bytes: bytes.len(), cause });
             match &self.scratch {
                 Some(directory) => ScratchError::wrap(directory, cause),
                 None => cause,

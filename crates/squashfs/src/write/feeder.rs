@@ -58,7 +58,9 @@ impl Feeder {
     pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
         let block_size = options.block_size;
         let longest_tail = options.fragment_size() as usize;
-        Feeder { block_size, longest_tail, pool: Buffers::new(slab_size(block_size), budget), open: None }
+        // Twice the usual share of spare buffers: the caller's thread would fill each new slab with zeros.
+        let pool = Buffers::new(slab_size(block_size), budget.saturating_mul(2));
+        Feeder { block_size, longest_tail, pool, open: None }
     }
 
     /// Reads a file's content to its end.

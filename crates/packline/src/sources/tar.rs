@@ -160,6 +160,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn streams_are_read_ahead_for_many_workers_within_spare_memory() {
+        let plan = |compressed| {
+            let content = TarContent::Stream(Box::new(std::io::empty()));
+            TarPlan { name: "s".to_string(), content, compressed }
+        };
+        let ahead = |threads, spare| plan(false).ahead(&Share { threads, limit: None, spare });
+        assert_eq!([0, 1, 2, 3, 16].map(|threads| ahead(threads, u64::MAX)), [None, None, None, Some(8), Some(16)]);
+        let enough = 8 * ahead_bytes(8);
+        assert_eq!([ahead(3, enough - 1), ahead(3, enough)], [None, Some(8)]);
+        let share = Share { threads: 3, limit: None, spare: enough };
+        assert_eq!(plan(false).memory(&share), PLAIN + ahead_bytes(8));
+        assert_eq!(plan(true).ahead(&share), None);
+    }
+
+    #[test]
     fn decompressors_get_their_minimum_and_a_share_of_spare_memory() {
         assert_eq!(decompressor(false, 2, 1 << 30).1, PLAIN);
         let (limits, memory) = decompressor(true, 3, u64::MAX);

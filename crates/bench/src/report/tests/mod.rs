@@ -78,7 +78,7 @@ fn csv_errors_name_the_line() {
         (heading + 1, first.replace("packline,1,1,", "packline,1,3,"), "run"),
         (heading + 1, first.replace("packline,1,1,", "packline,one,1,"), "jobs"),
         (heading + 1, format!("{first},7"), "fields"),
-        (heading + 2, "other".to_string() + &",".repeat(35), "kind"),
+        (heading + 2, "other".to_string() + &",".repeat(36), "kind"),
     ];
     for (at, line, what) in cases {
         let error = broken(at, line.clone());

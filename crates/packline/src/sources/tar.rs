@@ -8,9 +8,9 @@ use std::sync::Arc;
 use packline_archives::decompress::Limits;
 use packline_archives::pipe::ahead_bytes;
 use packline_archives::tar::{self, TarOptions};
-use packline_runtime::{Input, MANY_WORKERS};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Demand;
+use packline_runtime::{Input, MANY_WORKERS};
 
 use super::planned::{OpenSource, Opening, PLAIN, PlannedSource, Share};
 use crate::container::by_magic::ContentKind;

@@ -51,6 +51,8 @@ pub(super) fn candidates(stated: &Spec) -> Vec<Spec> {
         Spec::Gzip(params) => {
             if params.level == GzipParams::MAX_ZLIB_LEVEL {
                 texts.extend((10..=GzipParams::MAX_LEVEL).map(|level| joined(format!("level={level}"))));
+                // Earlier versions used libdeflate at the highest level.
+                texts.push(joined(format!("level={},engine=libdeflate", GzipParams::MAX_LEVEL)));
             }
             texts.push(joined("engine=zlib".into()));
         }
@@ -134,7 +136,9 @@ mod tests {
 
     #[test]
     fn candidates_cover_the_parameters_that_options_omit() {
-        assert_eq!(texts("gzip"), ["gzip", "gzip:level=10", "gzip:level=11", "gzip:level=12", "gzip:engine=zlib"]);
+        let levels = ["gzip:level=10", "gzip:level=11", "gzip:level=12", "gzip:level=12,engine=libdeflate"];
+        assert_eq!(texts("gzip")[1..5], levels);
+        assert_eq!(texts("gzip")[5..], ["gzip:engine=zlib"]);
         assert_eq!(texts("gzip:level=6"), ["gzip:level=6", "gzip:level=6,engine=zlib"]);
         assert_eq!(texts("zstd:level=19"), ["zstd:level=19"]);
         assert_eq!(texts("zstd:level=22"), ["zstd:level=22", "zstd:level=max"]);

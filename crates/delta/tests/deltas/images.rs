@@ -6,8 +6,18 @@ use packline_testkit::{Random, hostile};
 
 use super::support::{applied, image, made, resources, round_trip};
 
-const CODECS: [&str; 9] =
-    ["gzip", "gzip:level=12", "xz", "xz:level=2,x86", "lzma", "zstd", "zstd:level=3", "lz4", "lzo"];
+const CODECS: [&str; 10] = [
+    "gzip",
+    "gzip:level=12",
+    "gzip:level=12,engine=libdeflate",
+    "xz",
+    "xz:level=2,x86",
+    "lzma",
+    "zstd",
+    "zstd:level=3",
+    "lz4",
+    "lzo",
+];
 const BLOCK: u32 = 16 << 10;
 
 type Files = Vec<(String, Vec<u8>)>;

@@ -8,7 +8,7 @@
 //! root were also visited in that stretch. The occurrence that an interval has is therefore not always the latest one, but it is in the same
 //! stretch as the latest one. A match is missed only where its distance is less than a stretch below the largest one.
 
-use super::candidates::{LARGEST_LOG, Suffixes, prefetch};
+use super::candidates::{Intervals, LARGEST_LOG, NEVER, ROOT, length, number};
 use crate::CodecError;
 
 /// Longest prefix of an interval in bytes.
@@ -17,22 +17,6 @@ pub(crate) const LONGEST: usize = (1 << (u32::BITS - LARGEST_LOG)) - 1;
 pub(crate) const COARSE: usize = 64;
 /// Positions of a stretch, binary logarithm.
 const STRETCH: u32 = 9;
-/// Number of positions whose memory is loaded ahead.
-const AHEAD: usize = 8;
-
-/// An interval: the length of its prefix in the high bits, its number in the low bits. The root is 0.
-type Interval = u32;
-const NUMBER: u32 = (1 << LARGEST_LOG) - 1;
-const ROOT: Interval = 0;
-const NEVER: u32 = u32::MAX;
-
-#[derive(Clone, Copy)]
-struct Node {
-    parent: Interval,
-    /// A position in the stretch that visited the interval last, or [`NEVER`].
-    latest: u32,
-}
-
 /// A match: its length and the earlier position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Earlier {
@@ -62,81 +46,29 @@ impl Prefixes {
 
 #[derive(Default)]
 pub(crate) struct LongestFinder {
-    /// Nodes by number.
-    nodes: Vec<Node>,
-    /// The suffixes. Their `common` becomes the innermost interval of each position.
-    suffixes: Suffixes,
-    /// The intervals around the innermost one that may still grow, from the root on.
-    open: Vec<Interval>,
+    /// A node's latest position is one in the stretch that visited the interval last, or [`NEVER`].
+    intervals: Intervals,
 }
 
 impl LongestFinder {
     /// Memory for blocks of up to `size` bytes.
     pub(crate) fn memory(size: usize) -> usize {
-        Suffixes::memory(size) + (size + 1) * size_of::<Node>() + LONGEST * size_of::<Interval>()
+        Intervals::memory(size, LONGEST)
     }
 
     /// Builds the index of a block of at most 2^[`LARGEST_LOG`] bytes. No position of it is visited yet.
     #[inline(never)]
     pub(crate) fn build(&mut self, src: &[u8], prefixes: Prefixes) -> Result<(), CodecError> {
-        self.suffixes.sort(src)?;
-        self.nodes.clear();
-        self.nodes.reserve_exact(src.len() + 1);
-        self.nodes.push(Node { parent: ROOT, latest: NEVER });
-        self.open.clear();
-        let mut innermost = ROOT;
-        let mut before = None;
-        for index in 0..src.len() {
-            let at = self.suffixes.sorted[index] as usize;
-            let common = self.suffixes.common[at] as usize;
-            let common = prefixes.at_most(common);
-            let earlier = innermost;
-            if common != length(innermost) {
-                innermost = self.move_to(innermost, common);
-            }
-            if let Some(before) = before.replace(at) {
-                self.suffixes.common[before] = earlier.max(innermost) as i32;
-            }
-        }
-        if let Some(last) = before {
-            self.suffixes.common[last] = innermost as i32;
-        }
-        self.move_to(innermost, 0);
-        Ok(())
-    }
-
-    /// Closes the open intervals with prefixes longer than `common`, and opens an interval of length `common` if there is none.
-    #[inline(always)]
-    fn move_to(&mut self, mut innermost: Interval, common: u32) -> Interval {
-        while length(innermost) > common {
-            let outer = self.open.pop().unwrap_or(ROOT);
-            let parent = if length(outer) < common { self.create(outer, common) } else { outer };
-            self.nodes[number(innermost)].parent = parent;
-            innermost = parent;
-        }
-        if length(innermost) < common { self.create(innermost, common) } else { innermost }
-    }
-
-    #[inline(always)]
-    fn create(&mut self, outer: Interval, common: u32) -> Interval {
-        let interval = common << LARGEST_LOG | self.nodes.len() as u32;
-        self.nodes.push(Node { parent: ROOT, latest: NEVER });
-        self.open.push(outer);
-        interval
+        self.intervals.build(src, |common| prefixes.at_most(common))
     }
 
     /// Visits a position. Calls `found` with the length and the earlier position of matches, from the longest to the shortest, each the
     /// nearest of its length. Lengths of [`COARSE`] or more may be longer than stated. All visits of a block are of this kind, or none is.
     #[inline(always)]
     pub(crate) fn visit_all(&mut self, at: usize, mut found: impl FnMut(usize, usize)) {
-        let LongestFinder { nodes, suffixes, .. } = self;
-        let innermost = &suffixes.common;
-        if let Some(&ahead) = innermost.get(at + AHEAD) {
-            prefetch(nodes, number(ahead as Interval));
-        }
-        let mut interval = innermost[at] as Interval;
+        let mut interval = self.intervals.innermost(at);
         while interval != ROOT {
-            let node = &mut nodes[number(interval)];
+            let node = &mut self.intervals.nodes[number(interval)];
             let from = std::mem::replace(&mut node.latest, at as u32);
             if from != NEVER {
                 found(length(interval) as usize, from as usize);
@@ -148,15 +80,10 @@ impl LongestFinder {
     /// Visits a position and returns the longest match at most `farthest` bytes back; one of length 0 if there is none.
     #[inline(always)]
     pub(crate) fn visit(&mut self, at: usize, farthest: usize) -> Earlier {
-        let LongestFinder { nodes, suffixes, .. } = self;
-        let innermost = &suffixes.common;
-        if let Some(&ahead) = innermost.get(at + AHEAD) {
-            prefetch(nodes, number(ahead as Interval));
-        }
         let mut found = Earlier::default();
-        let mut interval = innermost[at] as Interval;
+        let mut interval = self.intervals.innermost(at);
         while interval != ROOT {
-            let node = &mut nodes[number(interval)];
+            let node = &mut self.intervals.nodes[number(interval)];
             let from = node.latest as usize;
             if found.length == 0 && from < at && at - from <= farthest {
                 found = Earlier { length: length(interval) as usize, from };
@@ -169,17 +96,6 @@ impl LongestFinder {
         }
         found
     }
-}
-
-/// Length of the prefix in bytes.
-#[inline(always)]
-fn length(interval: Interval) -> u32 {
-    interval >> LARGEST_LOG
-}
-
-#[inline(always)]
-fn number(interval: Interval) -> usize {
-    (interval & NUMBER) as usize
 }
 
 #[cfg(test)]

@@ -2,11 +2,44 @@
 
 use std::ops::Range;
 
-use super::intervals::{DEPTH, DISTINCT, Intervals, NEVER};
+use super::intervals::{Intervals, NEVER, ROOT, length, number};
 use super::list::{Candidate, CandidateList, KEPT};
 use super::{LARGEST_LOG, LONGEST};
 use crate::CodecError;
 use crate::bytes::{bounded_match_length, four, slot};
+
+/// Every length up to this one is distinguished.
+const DISTINCT: usize = 32;
+/// The distinguished lengths above [`DISTINCT`].
+const LONG: [usize; 10] = [40, 48, 64, 96, 128, 192, 256, 512, 1024, LONGEST];
+/// Shortest prefix of an interval in bytes. Only the root has a shorter one.
+const SHORTEST: usize = 3;
+/// Maximum number of intervals on a path.
+const DEPTH: usize = DISTINCT + 1 - SHORTEST + LONG.len();
+
+/// The length of an interval's prefix, by the number of bytes that its suffixes have in common.
+pub(super) static LENGTHS: [u16; LONGEST + 1] = lengths();
+
+const fn lengths() -> [u16; LONGEST + 1] {
+    let mut lengths = [0; LONGEST + 1];
+    let mut common = SHORTEST;
+    let mut length = SHORTEST;
+    let mut next = 0;
+    while common <= LONGEST {
+        if common <= DISTINCT {
+            length = common;
+        } else if common == LONG[next] {
+            length = common;
+            next += 1;
+        }
+        lengths[common] = length as u16;
+        common += 1;
+    }
+    lengths
+}
+
+/// Number of intervals visited between checks for the end of a path.
+const STRIDE: usize = 2;
 
 /// Hash bits of the table of two bytes.
 const TWO: u32 = 12;
@@ -91,13 +124,13 @@ impl ExactFinder {
 
     /// Memory for blocks of up to `size` bytes.
     pub(super) fn memory(size: usize) -> usize {
-        Intervals::memory(size) + (size_of::<u32>() << TWO)
+        Intervals::memory(size, DEPTH) + (size_of::<u32>() << TWO)
     }
 
     /// Starts a block of at most 2^[`LARGEST_LOG`](super::LARGEST_LOG) bytes.
     pub(super) fn begin(&mut self, src: &[u8]) -> Result<(), CodecError> {
         self.two.fill(0);
-        self.intervals.build(src)
+        build(&mut self.intervals, src)
     }
 
     /// Finds the candidates of a part of the block. The caller passes parts in order, from the start of the block.
@@ -122,7 +155,7 @@ impl ExactFinder {
             let inside = (at + longest - 1).min(part.end) - at;
             found.add_none(inside);
             for at in at..at + inside {
-                self.intervals.visit(at, |_, _| {});
+                visit(&mut self.intervals, at, |_, _| {});
                 self.add_two(format, src, at);
             }
             at += inside;
@@ -145,7 +178,7 @@ impl ExactFinder {
             count += usize::from(counts);
             bound = if counts { format.nearest_of_price(distance) } else { bound };
         };
-        intervals.visit(at, |length, latest| add(length, (at as u32).wrapping_sub(latest)));
+        visit(intervals, at, |length, latest| add(length, (at as u32).wrapping_sub(latest)));
         if format != Format::Zstd {
             add(2, two);
         }
@@ -185,6 +218,30 @@ impl ExactFinder {
         let distance = at as u32 - there;
         let is_match = distance.wrapping_sub(1) < NEAR as u32 && four(src, there as usize) as u16 == bytes;
         if is_match { distance } else { NEVER }
+    }
+}
+
+/// Builds the index of a block.
+#[inline(never)]
+fn build(intervals: &mut Intervals, src: &[u8]) -> Result<(), CodecError> {
+    intervals.build(src, |common| LENGTHS[common.min(LONGEST)].into())
+}
+
+/// Visits a position. Calls `found` with the length and the latest position of each prefix, from the longest to the shortest. The
+/// position is [`NEVER`] if there is none, and a few such calls may come last.
+#[inline(always)]
+fn visit(intervals: &mut Intervals, at: usize, mut found: impl FnMut(u32, u32)) {
+    let mut interval = intervals.innermost(at);
+    while interval != ROOT {
+        // Several at a time: the end of a path is hard to predict. The root is its own parent and has no latest position.
+        for _ in 0..STRIDE {
+            let number = number(interval);
+            let node = &mut intervals.nodes[number];
+            let now = if interval == ROOT { NEVER } else { at as u32 };
+            let latest = std::mem::replace(&mut node.latest, now);
+            found(length(interval), latest);
+            interval = node.parent;
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use exact::ExactFinder;
 pub(crate) use exact::{Exact, Format};
 pub(crate) use finder::Effort;
 use finder::Finder;
-pub(crate) use intervals::Suffixes;
+pub(crate) use intervals::{Intervals, NEVER, ROOT, length, number};
 pub(crate) use list::{Candidate, CandidateList, Matches};
 pub(crate) use search::{Search, Searcher};
 

@@ -95,7 +95,7 @@ fn finds_long_match_after_many_with_the_same_twelve_bytes() {
     assert_eq!([1, 18, 19].map(longest_of_the_last), [Some(60), Some(60), Some(20)]);
 }
 
-/// The candidates that matter at a position: the nearest match of each length in [`intervals::LENGTHS`], from the longest on, unless an
+/// The candidates that matter at a position: the nearest match of each length in [`super::exact::LENGTHS`], from the longest on, unless an
 /// earlier match in this order has at most the same binary logarithm of the distance.
 fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {
     let common = |there: usize| {
@@ -104,7 +104,7 @@ fn expected(src: &[u8], at: usize) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut least = u32::MAX;
     let mut lengths: Vec<usize> =
-        intervals::LENGTHS.iter().map(|&length| length.into()).filter(|&length| length > 0).collect();
+        super::exact::LENGTHS.iter().map(|&length| length.into()).filter(|&length| length > 0).collect();
     lengths.dedup();
     for &length in lengths.iter().rev() {
         if let Some(there) = (0..at).rev().find(|&there| common(there) >= length)

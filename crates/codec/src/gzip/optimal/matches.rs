@@ -2,7 +2,7 @@
 
 use super::symbols::{DISTANCES, FARTHEST, LONGEST, SHORTEST, Step, distance_symbol};
 use crate::CodecError;
-use crate::bytes::bounded_match_length;
+use crate::bytes::{bounded_match_length, match_length};
 use crate::search::longest::{COARSE, LongestFinder, Prefixes};
 
 /// Largest average number of matches of a position. Most data have fewer than two. If there are more, only the longest one is kept at the
@@ -22,27 +22,33 @@ pub(super) struct Matches {
     starts: Vec<u32>,
     /// Matches of each position, from the longest to the shortest. The distance of each has a lower symbol than the one before.
     list: Vec<Step>,
+    /// By position: whether the only match is one of [`LONGEST`] bytes that hardly any path shortens.
+    inside: Vec<bool>,
 }
 
 impl Matches {
     /// Memory for sections of `size` bytes.
     pub(super) fn memory(size: usize) -> usize {
-        LongestFinder::memory(size) + (size + 1) * size_of::<u32>() + (AVERAGE * size + MOST) * size_of::<Step>()
+        LongestFinder::memory(size) + (AVERAGE * size + MOST) * size_of::<Step>() + (size + 1) * size_of::<u32>() + size
     }
 
     /// Finds the matches of a section after the window at its start.
     #[inline(never)]
     pub(super) fn find(&mut self, src: &[u8], window: usize) -> Result<(), CodecError> {
-        let Matches { finder, starts, list } = self;
+        let Matches { finder, starts, list, inside } = self;
         let size = src.len() - window;
         finder.build(src, PREFIXES)?;
         starts.clear();
         starts.reserve_exact(size + 1);
         list.clear();
         list.reserve_exact(AVERAGE * size + MOST);
+        inside.clear();
+        inside.resize(size, false);
         (0..window).for_each(|at| finder.visit_all(at, |_, _| {}));
-        for at in window..src.len() {
-            starts.push(list.len() as u32);
+        let mut at = window;
+        while at < src.len() {
+            let first = list.len();
+            starts.push(first as u32);
             let mut least = usize::MAX;
             let has_space = list.len() + src.len() - at < AVERAGE * size;
             finder.visit_all(at, |length, from| {
@@ -55,6 +61,14 @@ impl Matches {
                     list.push(Step::found(length, symbol, distance));
                 }
             });
+            at += 1;
+            let Some(&longest) = list.get(first).filter(|longest| longest.length() == LONGEST) else { continue };
+            for at in at..at + unsearched(src, at, longest.distance()) {
+                starts.push(list.len() as u32);
+                list.push(longest);
+                inside[at - window] = true;
+            }
+            at = window + starts.len();
         }
         starts.push(list.len() as u32);
         Ok(())
@@ -69,6 +83,12 @@ impl Matches {
         }
     }
 
+    /// The shortest length to which the nearest match of a position is shortened.
+    #[inline(always)]
+    pub(super) fn least(&self, at: usize) -> usize {
+        if self.inside[at] { LONGEST } else { SHORTEST }
+    }
+
     /// Takes the longest match, unless the next position has a longer one.
     pub(super) fn quick_path(&self, src: &[u8], steps: &mut Vec<Step>) {
         let mut at = 0;
@@ -81,4 +101,14 @@ impl Matches {
             at += step.bytes();
         }
     }
+}
+
+/// The number of positions from `at` on that are not searched, because they are inside a match at a short distance which is much longer than
+/// [`LONGEST`]. The last positions of the match are searched. Their bytes are the bytes of all positions before them, so that later matches
+/// are as near as if all positions were searched.
+fn unsearched(src: &[u8], at: usize, distance: usize) -> usize {
+    if distance > LONGEST {
+        return 0;
+    }
+    match_length(src, at - distance, at).saturating_sub(2 * LONGEST + distance)
 }

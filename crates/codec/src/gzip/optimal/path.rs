@@ -82,12 +82,13 @@ impl Path {
             let mut step = Step::literal(src[at]);
             let ahead = &self.costs[at..];
             let found = matches.at(at);
+            let least = matches.least(at);
             let margin = if kept + at < most { MARGIN } else { 0 };
             let before = kept;
             for (index, this) in found.iter().enumerate() {
                 let price = prices.distance(*this);
                 let longest = this.length();
-                let mut length = found.get(index + 1).map_or(SHORTEST, |next| next.length() + 1);
+                let mut length = found.get(index + 1).map_or(least, |next| next.length() + 1);
                 while length <= longest {
                     let taken = usize::from(SAME[length & LENGTH_MASK]).min(longest);
                     let cost = price + prices.lengths[taken & LENGTH_MASK] + ahead[taken];

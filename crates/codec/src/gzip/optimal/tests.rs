@@ -74,6 +74,22 @@ fn handles_hard_inputs() {
     assert!(check(&de_bruijn()) < 12_000);
 }
 
+#[test]
+fn long_runs_are_not_searched_and_as_small_as_libdeflate() {
+    let noise = Random::new(6).noise(3000);
+    for period in [1, 3, 100] {
+        let run: Vec<u8> = noise[..period].iter().copied().cycle().take(60_000).collect();
+        let src = [&noise[1000..2000], &run, &noise[2000..], &run[..300]].concat();
+        let mut matches = Matches::default();
+        matches.find(&src, 0).unwrap();
+        let unsearched = (0..src.len()).filter(|at| matches.least(*at) > symbols::SHORTEST).count();
+        assert_eq!(unsearched, run.len() - 2 * period - 1 - 2 * symbols::LONGEST);
+        let theirs = compress(&mut Deflater::new(12).unwrap(), &src).len();
+        let ours = check(&src);
+        assert!(ours <= theirs + 8, "{period}: {ours} {theirs}");
+    }
+}
+
 /// Each position has many matches of different lengths and distances, more than are kept.
 #[test]
 fn keeps_steps_where_matches_abound() {

@@ -19,8 +19,8 @@ impl Spec {
         match self {
             Spec::Xz(_) => 5,
             Spec::Lzma(_) => 4,
-            Spec::Zstd(_) => 6,
-            Spec::Gzip(params) if params.uses_optimal() => 2,
+            Spec::Zstd(_) => 7,
+            Spec::Gzip(params) if params.uses_optimal() => 3,
             Spec::Lz4(params) if params.is_own() => 2,
             _ => 1,
         }

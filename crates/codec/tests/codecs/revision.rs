@@ -8,7 +8,7 @@ use packline_testkit::Random;
 const RECORDED: [(&[&str], u32, &str); 12] = [
     (&["none"], 1, "db27f030ad8e467c"),
     (&["gzip", "gzip:level=1", "gzip:level=11", "gzip:level=12,engine=libdeflate"], 1, "70130e0ae64cf0fd"),
-    (&["gzip:level=12"], 2, "b1a4830830760637"),
+    (&["gzip:level=12"], 3, "b1a4830830760637"),
     (
         &[
             "xz",
@@ -35,8 +35,8 @@ const RECORDED: [(&[&str], u32, &str); 12] = [
             "zstd:level=22",
             "zstd:level=max",
         ],
-        6,
-        "a2227fd21dee0527",
+        7,
+        "63665fa46962b06c",
     ),
     (&["lz4", "lz4:hc,level=10"], 1, "a98f646201739faa"),
     (&["lz4:hc", "lz4:hc,level=11"], 2, "9d625a4f3ae949d8"),

@@ -23,8 +23,10 @@ impl Effort {
         if level < FIRST || size_log > candidates::LARGEST_LOG {
             return None;
         }
+        // Larger tables cost no time, but memory.
+        let bits = if level < 15 { 15 } else { 16 };
         let by_hash = |[four, six, twelve]: [u32; 3], covering, nice| {
-            Search::ByHash(candidates::Effort { bits: 15, four, six, twelve, covering, nice })
+            Search::ByHash(candidates::Effort { bits, four, six, twelve, covering, nice })
         };
         let exact = |nice| Search::Exact(Exact { format: Format::Zstd, nice });
         let (search, passes, part) = match level {

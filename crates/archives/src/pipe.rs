@@ -111,7 +111,7 @@ fn traced<T>(tracer: Option<&dyn Tracer>, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What is sent through a pipe.
+/// A filled buffer on its way through a pipe.
 struct Sent {
     bytes: Vec<u8>,
     /// The bytes in use. 0 marks the end.

@@ -153,8 +153,9 @@ there.\n\
 # Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
 the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
-with zeros. In layers and with --order a file always keeps the size that it had when it was listed. Files in \
-/proc and /sys, whose sizes are not true, are stored up to their end.\n\
+with zeros. In layers a file always keeps the size that it had when it was listed. Files in /proc and /sys, \
+whose sizes are not true, are stored up to their end. A tar or an image that changes while it is packed is an \
+error, because entries could be missing.\n\
 --continue cannot leave out a file larger than 128K that fails while it is read, because parts of it are already \
 in the image: the run ends. A smaller file is left out, and so are hard links to it.\n\
 --lenient accepts an extended header without an entry before the end mark, a directory without a name (it is the \

@@ -20,7 +20,7 @@ fn paths(sandbox: &Sandbox, image: &str) -> Vec<String> {
     listed.lines().map(str::to_string).filter(|line| line.starts_with('/')).collect()
 }
 
-/// A lack of descriptors is no reason to store a file without its content.
+/// Files keep their contents, also when descriptors are scarce.
 #[test]
 fn more_large_files_are_packed_than_may_be_open() {
     if !tools::need(&["prlimit"]) {

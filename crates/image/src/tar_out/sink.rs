@@ -74,7 +74,7 @@ pub(super) struct Sink {
 }
 
 enum Inner {
-    Plain(Batch),
+    Plain(Box<Batch>),
     Compressed(Box<Compressor>),
 }
 
@@ -94,7 +94,7 @@ impl Sink {
                 if plan.read.workers >= MANY_WORKERS {
                     batch.start_thread(resources);
                 }
-                Inner::Plain(batch)
+                Inner::Plain(Box::new(batch))
             }
             Some(spec) => {
                 let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 use packline::{Packer, Resources, Source};
 use packline_testkit::generate;
@@ -100,9 +99,8 @@ fn an_error_does_not_wait_for_a_stalled_stream() {
     let damaged = [&tar[..512 + 9216], &[b'x'; 1024][..]].concat();
     let (keep, never) = channel();
     let stream = Stalled { rest: io::Cursor::new(damaged), never };
-    let start = Instant::now();
+    // The test would not end if the error waited.
     let found = packed(&top.path().join("image.sqfs"), 3, stream);
     assert!(found.unwrap_err().contains("bad header checksum"));
-    assert!(start.elapsed() < Duration::from_secs(30));
     drop(keep);
 }

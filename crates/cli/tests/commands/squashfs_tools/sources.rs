@@ -29,7 +29,7 @@ fn more_large_files_are_packed_than_may_be_open() {
     let sandbox = crate::sandbox();
     let mut random = Random::new(41);
     for number in 0..200 {
-        sandbox.write(&format!("s/f{number}"), random.noise(135_000));
+        sandbox.write(format!("s/f{number}"), random.noise(135_000));
     }
     let packs = ["mksquashfs s OUT -noappend -quiet -no-progress", "pack -q s OUT", "pack -q --continue s OUT"];
     for (jobs, pack) in [1, 3, 16].into_iter().zip(packs) {

@@ -108,12 +108,13 @@ impl OpenedImage {
         self.input.0.stamp()
     }
 
-    /// Whether the file may have changed since it was opened.
+    /// Whether the file may have been written to since it was opened.
     ///
     /// # Errors
     /// The file cannot be examined.
-    pub fn changed(&self) -> io::Result<bool> {
-        self.input.0.changed()
+    #[doc(hidden)]
+    pub fn rewritten(&self) -> io::Result<bool> {
+        self.input.0.rewritten()
     }
 
     pub(crate) fn identity(&self) -> Option<FileIdentity> {

@@ -85,6 +85,11 @@ impl FileStamp {
         fs::metadata(path).map(|about| FileStamp::of(&about))
     }
 
+    /// Whether size and time of the content are equal.
+    pub fn has_content_of(&self, other: &FileStamp) -> bool {
+        (self.size, self.modified) == (other.size, other.modified)
+    }
+
     /// Whether the path leads to the same, unchanged file.
     pub fn is_at(&self, path: &Path) -> bool {
         FileStamp::of_path(path).is_ok_and(|found| found == *self)

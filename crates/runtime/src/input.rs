@@ -52,6 +52,12 @@ pub trait Input: Send + Sync {
         Ok(false)
     }
 
+    /// Whether the bytes may have been written to since the input was opened. Unlike for [`Input::changed`], a rename over the file, a new
+    /// link and other attributes do not count: the bytes that were read are then still those of one file.
+    fn rewritten(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// The state of the file when it was opened; `None` if it is not a file.
     fn stamp(&self) -> Option<FileStamp> {
         None
@@ -161,6 +167,10 @@ impl Input for FileInput {
 
     fn changed(&self) -> io::Result<bool> {
         Ok(FileStamp::of(&self.file.metadata()?) != self.stamp)
+    }
+
+    fn rewritten(&self) -> io::Result<bool> {
+        Ok(!FileStamp::of(&self.file.metadata()?).has_content_of(&self.stamp))
     }
 
     fn stamp(&self) -> Option<FileStamp> {

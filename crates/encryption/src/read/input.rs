@@ -212,4 +212,8 @@ impl Input for PlainInput {
     fn changed(&self) -> io::Result<bool> {
         self.file.changed()
     }
+
+    fn rewritten(&self) -> io::Result<bool> {
+        self.file.rewritten()
+    }
 }

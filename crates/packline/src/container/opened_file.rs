@@ -175,6 +175,10 @@ impl Input for OpenedFile {
         self.0.input.changed()
     }
 
+    fn rewritten(&self) -> io::Result<bool> {
+        self.0.input.rewritten()
+    }
+
     fn stamp(&self) -> Option<FileStamp> {
         self.0.input.stamp()
     }

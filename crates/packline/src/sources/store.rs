@@ -142,7 +142,7 @@ impl Store {
 }
 
 fn must_be_unchanged(name: &str, file: &OpenedFile) -> Result<(), packline_tree::Error> {
-    match file.changed() {
+    match file.rewritten() {
         Ok(false) => Ok(()),
         Ok(true) => Err(packline_tree::Error::Input {
             input: name.to_string(),

@@ -129,7 +129,7 @@ impl PlannedSource for TarPlan {
                 let input: Arc<dyn Input> = Arc::new(file.clone());
                 if let Some(inputs) = opening.inputs {
                     let read = Arc::clone(&input);
-                    inputs.add(file.path().to_path_buf(), move || read.changed());
+                    inputs.add(file.path().to_path_buf(), move || read.rewritten());
                 }
                 tar::open_input(input, options, &limits)?
             }

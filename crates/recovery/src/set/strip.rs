@@ -114,4 +114,8 @@ impl Input for Prefix {
     fn changed(&self) -> io::Result<bool> {
         self.input.changed()
     }
+
+    fn rewritten(&self) -> io::Result<bool> {
+        self.input.rewritten()
+    }
 }

@@ -35,7 +35,7 @@ pub enum Benchmark {
     Stream(stream::Options),
     /// Compare how many bytes updates from one image to another transfer, by casync, desync, RAUC, zsync, xdelta3 and packline delta
     UpdateTraffic(update_traffic::Options),
-    /// Measure everything that docs/benchmarks.md and docs/benchmarks.html report, and write them
+    /// Measure everything that docs/benchmarks.md and docs/charts.html report, and write them
     Page(page::Options),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),

@@ -1,4 +1,4 @@
-//! Measures everything that the documentation reports, in one run of one build, and writes docs/benchmarks.md and docs/benchmarks.html.
+//! Measures everything that the documentation reports, in one run of one build, and writes docs/benchmarks.md and docs/charts.html.
 
 mod side_by_side;
 mod tasks;
@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     }
     shell::write(&shell::root().join("docs/benchmarks.md"), &page.text()?)?;
     let html = Part::Pack.report("html");
-    let target = shell::root().join("docs/benchmarks.html");
+    let target = shell::root().join("docs/charts.html");
     std::fs::copy(&html, &target).map(drop).map_err(|cause| format!("{}: {cause}", html.display()))
 }
 
@@ -170,7 +170,7 @@ impl Page<'_> {
 
     fn text(&self) -> Result<String, String> {
         let mut text = format!(
-            "# Benchmarks\n\n{}\n\n[benchmarks.html](benchmarks.html) has charts of the first part: size against processor time for each codec, with \
+            "# Benchmarks\n\n{}\n\n[charts.html](charts.html) has charts of the first part: size against processor time for each codec, with \
              all programs.\n\nMachine: {}. Date: {}.\n",
             INTRODUCTION,
             recorded::machine_description(),

@@ -223,6 +223,10 @@ impl Input for Front {
     fn changed(&self) -> io::Result<bool> {
         self.file.changed()
     }
+
+    fn rewritten(&self) -> io::Result<bool> {
+        self.file.rewritten()
+    }
 }
 
 /// Rejects a file with a tree after its image.

@@ -187,13 +187,13 @@ fn unpacking_in_a_user_namespace_names_the_ways_out() {
         (
             "device",
             "e c 0644 0 0 1 3",
-            "(creating devices needs root outside a user namespace; --no-devices",
+            "; creating devices needs root outside a user namespace; --no-devices",
             "--no-devices",
         ),
         (
             "owner",
             "e d 0755 33 33",
-            "(setting owners needs root, and a user namespace sets only owners that it maps;",
+            "; setting owners needs root, and a user namespace sets only owners that it maps;",
             "--no-owner",
         ),
     ] {

@@ -222,7 +222,7 @@ fn a_tar_and_a_pipe_give_the_same_image_in_any_memory() {
         ("-", &[][..]),
         ("packed.tar.gz", &["-j", "0"]),
         ("packed.tar.gz", &["--mem", "48M"]),
-        ("-", &["--mem", "32M", "-j", "1"]),
+        ("-", &["--mem", "34M", "-j", "1"]),
         ("plain.tar", &["--serial"]),
     ] {
         assert!(image(source, more) == expected, "{source} {more:?}");

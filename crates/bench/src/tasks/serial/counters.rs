@@ -102,10 +102,10 @@ pub(super) fn read(trace: &Path) -> Result<SerialRun, Error> {
     })
 }
 
-/// Returns the processor time of a thread that only writes: the pool other than the one that hashes and compresses.
+/// Returns the processor time of a thread that only writes: a pool of one thread beside the one that hashes, or that has several threads.
 fn writer_ns(events: &[Event]) -> u64 {
     let jobs = || events.iter().filter(|event| event.tid > 0);
-    let pool = jobs().find(|event| event.name == "hash").map(|event| event.pid);
+    let pool = jobs().find(|event| event.name == "hash" || event.tid > 1).map(|event| event.pid);
     let writes = |event: &&Event| event.name == "map" && pool.is_some_and(|pool| event.pid != pool) && event.tid == 1;
     jobs().filter(writes).map(|event| event.args.processor_ns).sum()
 }
@@ -153,6 +153,8 @@ mod tests {
         assert_eq!((run.wall, run.main_user, run.main_system, run.user), (2.0, 0.5, 0.25, 3.0));
         assert_eq!((run.reader, run.writer), (0.25, 0.5));
         assert_eq!((run.blocks, run.locks, run.contended, run.calls), (7, 17, 3, 7));
+        let tar = r#"[{"name":"map","pid":2,"tid":1,"args":{"processor_ns":5}},{"name":"map","pid":1,"tid":2,"args":{"processor_ns":7}}]"#;
+        assert_eq!(writer_ns(&serde_json::from_str::<Vec<Event>>(tar).unwrap()), 5);
         fs::write(&path, "{}").unwrap();
         assert!(read(&path).is_err() && content_bytes(&path).is_err());
     }

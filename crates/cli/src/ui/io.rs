@@ -103,7 +103,7 @@ impl Io {
         if self.streams.stdout_file != Some(file) {
             return Ok(());
         }
-        Err(Failure::failed(format!("{STDOUT}: is the input {} itself; choose another output", input.escaped())))
+        Err(Failure::failed(format!("{STDOUT}: is the input itself ({}); choose another output", input.escaped())))
     }
 
     /// Takes standard output as the output of a command; later text goes to standard error.

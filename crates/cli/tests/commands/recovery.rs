@@ -305,7 +305,7 @@ fn recovery_data_of_a_device_needs_a_name() {
         return;
     }
     let refused = sandbox.bad(2, &["protect", "device"]);
-    assert!(refused.contains("device: is a block device") && refused.contains("(expected -o FILE)"), "{refused}");
+    assert!(refused.contains("device: is a block device") && refused.contains("use -o FILE"), "{refused}");
     assert_eq!(sandbox.names(), ["device"]);
 }
 

@@ -36,7 +36,7 @@ const RECORDED: [(&[&str], u32, &str); 12] = [
             "zstd:level=max",
         ],
         7,
-        "63665fa46962b06c",
+        "46e20c1c36349ef6",
     ),
     (&["lz4", "lz4:hc,level=10"], 1, "a98f646201739faa"),
     (&["lz4:hc", "lz4:hc,level=11"], 2, "9d625a4f3ae949d8"),

@@ -162,3 +162,16 @@ fn dictionary_is_at_most_the_block_and_the_parameter() {
     assert_eq!(dict("xz:dictsize=75%", 1 << 17, 1 << 17), 9); // 2^15 + 2^16
     assert_eq!(dict("xz", 4096, 4096), 0);
 }
+
+/// Short matches of numbers cost almost as much as their bytes. A search that never uses one does not learn their price.
+#[test]
+fn zstd_uses_short_matches_of_numbers() {
+    let text: String = (1..=20_000).map(|number| format!("{number}\n")).collect();
+    let mut out = vec![0; text.len()];
+    for level in [12, 13, 15, 16, 19, 22] {
+        let spec = Spec::parse(&format!("zstd:level={level}")).unwrap();
+        let outcome = spec.encoder(128 << 10).unwrap().compress(text.as_bytes(), &mut out).unwrap();
+        let Outcome::Smaller(size) = outcome else { panic!("level {level}: not smaller") };
+        assert!(size < 8_000, "level {level}: {size} bytes");
+    }
+}

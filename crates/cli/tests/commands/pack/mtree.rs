@@ -93,5 +93,8 @@ fn a_malformed_manifest_leaves_nothing() {
         assert_eq!(sandbox.names(), ["list", "tree"]);
     }
     let line = sandbox.bad(2, &["pack", "--manifest", "list", "tree", "i.sqfs"]);
-    assert!(line.contains("an mtree manifest describes a complete tree (expected no SOURCE, or a manifest"), "{line}");
+    assert!(
+        line.contains("an mtree manifest describes a complete tree; leave out SOURCE, or use the format"),
+        "{line}"
+    );
 }

@@ -171,7 +171,7 @@ fn rejects_order_without_effect() {
     sandbox.write("bad", "a\n../b\n");
     for (words, status, part) in [
         (&["source", "x.sqfs", "--order", "simular"][..], 2, "--order: simular: cannot read: "),
-        (&["source", "x.sqfs", "--order", "-"], 2, "a list is not read from standard input"),
+        (&["source", "x.sqfs", "--order", "-"], 2, "a list cannot come from standard input; name a file"),
         (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: `../b` is not a path in an image"),
         (&["source", "x.sqfs", "--order", "similar", "--continue"], 2, "--order: cannot be used with --continue"),
         (

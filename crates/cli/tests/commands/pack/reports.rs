@@ -52,7 +52,7 @@ fn a_dry_run_counts_what_a_pack_does_and_writes_nothing() {
         let dry = sandbox.good(&[&words[..], &["--dry-run", "-v"]].concat());
         assert_eq!(sandbox.names(), before);
         let packed = sandbox.good(&[&words[..], &["-v"]].concat());
-        let first = |ran: &Ran| ran.stderr.lines().next().unwrap().split_once(": ").unwrap().1.to_string();
+        let first = |ran: &Ran| ran.stderr.lines().next().unwrap().split_once(": ").unwrap().1.trim().to_string();
         assert_eq!((dry.text(), first(&dry)), (packed.text(), first(&packed)));
         sandbox.remove("i.sqfs");
     }

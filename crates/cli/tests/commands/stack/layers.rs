@@ -62,7 +62,7 @@ fn layers_are_packed_as_the_directory_that_they_make() {
         &["-c", "lz4", "--no-dedup", "--no-sparse"],
         &["-c", "none", "-x", "a*", "-x", "*[0-9]", "-x", "/links/first*", "--all-root", "--mtime", "7"],
         &["-c", "none", "--root-becomes", "links"],
-        &["-c", "zstd", "--mem", "64M"],
+        &["-c", "zstd", "--mem", "72M"],
     ] {
         let merged = pack(&sandbox, &["merged"], options);
         for (sources, workers) in [

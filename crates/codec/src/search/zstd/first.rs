@@ -23,8 +23,9 @@ const BETTER: i32 = 6;
 const SHARE: u64 = 11;
 /// What a repeated distance is worth, in bits.
 const REPEATED: i32 = 5;
-/// The least worth of a byte, in 16ths of a bit.
-const LEAST: i32 = 32;
+/// The least worth of a byte, in 16ths of a bit. With less, short matches of text with few different bytes, such as numbers, are never
+/// used, and the next parse does not find them either.
+const LEAST: i32 = 56;
 
 /// The chunk of `src` that starts at `start` and has `size` bytes.
 struct Chunk<'a> {

@@ -173,7 +173,11 @@ fn rejects_order_without_effect() {
         (&["source", "x.sqfs", "--order", "simular"][..], 2, "--order: simular: cannot read: "),
         (&["source", "x.sqfs", "--order", "-"], 2, "a list cannot come from standard input; name a file"),
         (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: `../b` is not a path in an image"),
-        (&["source", "x.sqfs", "--order", "similar", "--continue"], 2, "--order: cannot be used with --continue"),
+        (
+            &["source", "x.sqfs", "--order", "similar", "--continue"],
+            2,
+            "--order: only --order=input can be used with --continue",
+        ),
         (
             &["source", "x.sqfs", "--order", "similar", "-j", "1", "-c", "gzip", "-b", "16K", "--mem", "23M"],
             1,

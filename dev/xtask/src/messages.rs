@@ -11,7 +11,7 @@ const WARNING: [&str; 2] = ["warn", "WARNING"];
 /// Words before a literal that make it a part of an error about the command line.
 const USAGE: [&str; 4] = ["Failure::usage", "Failure::Usage", "wrong(", "value_parser"];
 /// Words before a literal that make it a part of an error.
-const ERROR: [&str; 35] = [
+const ERROR: [&str; 36] = [
     "#[error(",
     "Err(",
     "ok_or",
@@ -47,6 +47,7 @@ const ERROR: [&str; 35] = [
     "stopped",
     "denied",
     "not_here",
+    "message",
 ];
 /// Words before a literal that is not a message.
 const OTHER: [&str; 15] = [
@@ -224,14 +225,15 @@ fn message(literal: &Literal<'_>) -> Option<Message> {
     let statement = before.rsplit([';', '{', '}']).next().unwrap_or_default();
     let statement = statement.rsplit("=>").next().unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| statement.contains(word));
-    if !is_text || has(&OTHER) || item(before).is_some_and(|name| DESCRIPTIONS.iter().any(|part| name.contains(part))) {
+    let name = item(literal.before);
+    if !is_text || has(&OTHER) || name.is_some_and(|name| DESCRIPTIONS.iter().any(|part| name.contains(part))) {
         return None;
     }
     let kind = if has(&WARNING) {
         Kind::Warning
     } else if has(&USAGE) {
         Kind::Usage
-    } else if has(&ERROR) || item(before).is_some_and(|name| ERROR.iter().any(|word| name.contains(word))) {
+    } else if has(&ERROR) || name.is_some_and(|name| ERROR.iter().any(|word| name.contains(word))) {
         Kind::Error
     } else {
         return None;

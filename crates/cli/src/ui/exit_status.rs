@@ -13,6 +13,7 @@ pub enum Compat {
     /// The conventions of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
     SquashfsTools,
     /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as in squashfuse.
+    #[cfg_attr(not(feature = "mount"), allow(dead_code, reason = "only a command that mounts has it"))]
     Squashfuse,
 }
 

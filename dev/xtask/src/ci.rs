@@ -1,7 +1,7 @@
 //! Everything that CI checks, the quickest checks first.
 
 use crate::checks::{concurrency, fuzz};
-use crate::{clients, clock, golden, guide, shell, tidy};
+use crate::{clients, clock, environment, golden, guide, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
@@ -14,10 +14,17 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
     timed("fuzzing", || fuzz::each_target(fuzz_seconds))?;
     timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
-    timed("tests", || shell::run(shell::cargo().args(["test", "--workspace"])))?;
+    timed("tests", || {
+        shell::run(shell::cargo().args(["test", "--workspace"]).env("RUST_TEST_THREADS", test_threads()))
+    })?;
     timed("golden", || golden::run(&golden::Options::default()))?;
     timed("clients", || clients::run(&clients::Options::short()))?;
     timed("models", concurrency::loom)
+}
+
+/// The number of tests that run at a time: tests wait for programs, mounts and timers for a quarter of their time.
+fn test_threads() -> String {
+    (environment::processors() * 3).div_ceil(2).to_string()
 }
 
 /// Features that compile without the others. All of them together are what the other checks use.

@@ -141,8 +141,8 @@ impl ChangeCheck {
         let modified = self.modified.is_some_and(|modified| modified != stat::modified(stat));
         let (now, next) = match ended {
             _ if replaced.is_some() => (Some(Change::Replaced), Some(found)),
-            // It was truncated and written again.
-            Some(end) if found >= self.reported && modified => {
+            // It was truncated and written again. Files of /proc report 0 bytes.
+            Some(end) if found >= self.reported && found > end && modified => {
                 (Some(Change::Shrank(self.reported, end, Rest::Zeros)), Some(found))
             }
             Some(end) if found >= self.reported => {
@@ -156,6 +156,8 @@ impl ChangeCheck {
         if !matches!(now, Some(Change::Misreported(..))) {
             self.reported = found;
         }
+        // A further reading is compared with this state: a file of /sys, which reports more bytes than it has, changes its time only once.
+        self.modified = Some(stat::modified(stat));
         self.now = now;
         self.next = next;
         Ok(replaced)
@@ -201,5 +203,59 @@ impl ChangeCheck {
         self.id = Some(stat::id(stat));
         self.modified = Some(stat::modified(stat));
         Ok(Some(stat::meta(stat)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::directory::found::FileLocation;
+    use crate::{Entry, Kind};
+
+    /// The check of a file of this size, and the state of a file that was written `seconds` after the epoch.
+    fn listed(size: u64, measured: bool) -> (ChangeCheck, impl Fn(u64, i64) -> Stat) {
+        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let entry = Entry { path: b"f".to_vec(), kind: Kind::File { size }, meta, xattrs: Vec::new() };
+        let found = ScannedEntry { measured, ..ScannedEntry::new(entry, FileLocation::Nowhere) };
+        let some_file = tempfile::NamedTempFile::new().unwrap();
+        let stat = rustix::fs::fstat(&some_file).unwrap();
+        let at = move |size: u64, seconds| {
+            let mut stat = stat;
+            stat.st_size = size as i64;
+            stat.st_mtime = seconds;
+            stat
+        };
+        (ChangeCheck::new(&found), at)
+    }
+
+    /// The kernel gives such a file a new time when it makes its inode again.
+    #[test]
+    fn files_of_false_size_are_stored_up_to_their_end_if_their_time_changes() {
+        for (size, measured, reported) in [(500, true, 0), (4096, false, 4096)] {
+            let (mut check, at) = listed(size, measured);
+            check.begin(&at(reported, 1)).unwrap();
+            let mut readings = 0;
+            loop {
+                readings += 1;
+                check.end(&at(reported, 2), (check.size > 10).then_some(10)).unwrap();
+                if !check.again() {
+                    break;
+                }
+            }
+            assert_eq!((check.size, readings <= 3), (10, true), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_again_and_again_is_read_again_with_its_size() {
+        let (mut check, at) = listed(1000, false);
+        check.begin(&at(1000, 1)).unwrap();
+        for second in 2..5 {
+            check.end(&at(1000, second), Some(10)).unwrap();
+            assert!(check.again() && check.size == 1000);
+        }
+        check.end(&at(1000, 5), Some(10)).unwrap();
+        assert!(!check.again());
+        assert_eq!(check.change(), Some(Change::Shrank(1000, 10, Rest::Zeros)));
     }
 }

@@ -10,6 +10,7 @@ use packline_tree::{Meta, Source};
 use super::bases::Bases;
 use super::memory::Plan;
 use crate::error::Error;
+use crate::sources::inputs::ReadInputs;
 use crate::sources::listing::Hints;
 use crate::sources::observed::ObservedSource;
 
@@ -29,6 +30,8 @@ pub(crate) struct ImageJob {
     pub(crate) verify: bool,
     pub(crate) lookup: Lookup,
     pub(crate) bases: Bases,
+    /// The tars and images that are read.
+    pub(crate) inputs: ReadInputs,
 }
 
 impl ImageJob {
@@ -36,13 +39,16 @@ impl ImageJob {
     ///
     /// # Errors
     /// [`Error::Image`] with the output's name, for an error of the source, the codec, the format or the sink; [`Error::Read`] for a source
-    /// image whose data does not match its record.
-    pub(crate) fn write(self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    /// image whose data does not match its record; [`Error::Tree`] for a tar or an image that was written to meanwhile.
+    pub(crate) fn write(mut self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+        let inputs = std::mem::take(&mut self.inputs);
         let path = self.display_path.clone();
         let named = |cause| Error::Image { path: path.clone(), cause: Box::new(cause) };
         let bases = self.bases.clone();
         let resources = self.resources.clone();
         let writer = self.write_contents(sink, source).map_err(named)?;
+        // All contents were read, and a device has no superblock yet.
+        inputs.check_unchanged()?;
         bases.compare_checked(&resources)?;
         source.finishing();
         writer.finish_with(source.observer()).map_err(named)

@@ -78,7 +78,7 @@ pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryR
     let mut described = describe(source, &target, image, resources, Contents::Listed)?;
     let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
     let planned = plan(described, &outputs, observer)?;
-    let OpenPack { mut observed, job, excludes, replaced, .. } = open(planned, &outputs, observer)?;
+    let OpenPack { mut observed, job, excludes, replaced } = open(planned, &outputs, observer)?;
     let mut run = DryRun::default();
     while let Some(entry) = observed.next_entry()? {
         run.counts.add(&entry.kind);
@@ -93,14 +93,13 @@ pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryR
 
 /// Writes an image and gives it its final name.
 fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error> {
-    let OpenPack { mut observed, job, excludes, replaced, inputs } = opened;
+    let OpenPack { mut observed, job, excludes, replaced } = opened;
     let Plan { workers, window, .. } = job.plan;
     let workers_wanted = job.resources.workers;
     let input = job.input.clone();
     let cache = job.lookup.cache.clone();
     let bases = job.bases.clone();
     let image = outputs.write(job, &mut observed)?;
-    inputs.check_unchanged()?;
     let base = bases.finish(observed.observer());
     let found = cache.as_ref().map(|cache| cache.finish());
     for warning in cache.iter().flat_map(|cache| cache.warnings()) {

@@ -13,7 +13,6 @@ use super::outputs::Outputs;
 use super::plan::Planned;
 use crate::error::Error;
 use crate::sources::filtered::Filtered;
-use crate::sources::inputs::ReadInputs;
 use crate::sources::observed::ObservedSource;
 use crate::sources::planned::{OpenSource, Opening, PlannedSource, Share, TreeMemory};
 
@@ -25,8 +24,6 @@ pub(super) struct OpenPack<'o> {
     pub(super) excludes: Vec<Patterns>,
     /// Entries of layers that later layers replaced.
     pub(super) replaced: Replaced,
-    /// The tars and images that are read.
-    pub(super) inputs: ReadInputs,
 }
 
 /// Opens the sources of a planned pack.
@@ -73,8 +70,9 @@ pub(super) fn open<'o>(
         verify: image.verify,
         lookup,
         bases,
+        inputs,
     };
-    Ok(OpenPack { observed, job, excludes, replaced, inputs })
+    Ok(OpenPack { observed, job, excludes, replaced })
 }
 
 impl Setup {

@@ -44,7 +44,7 @@ impl PlannedSource for ImagePlan {
         let name = self.image.display_path.escaped();
         if let Some(inputs) = opening.inputs {
             let image = self.image.clone();
-            inputs.add(image.display_path.clone(), move || image.rewritten());
+            inputs.add(name.clone(), move || image.rewritten());
         }
         let mut source = ImageSource::new(self.image, &plan, opening.resources, opening.rule.clone());
         if let Some(listener) = self.listener {

@@ -11,10 +11,9 @@ use packline_engine::{CancelToken, Config, Fault, Task};
 use packline_runtime::memory::MapPlan;
 use packline_runtime::{Input as _, Resources, WorkFault, store_stream};
 
-use super::inputs::{CHANGED, UNCHANGED};
+use super::inputs::must_be_unchanged;
 use super::planned::Share;
 use super::tar::{DECOMPRESSOR_LEAST, TarContent, decompressor};
-use crate::container::opened_file::OpenedFile;
 use crate::error::Error;
 
 /// A tar that is read to its end before its entries are used.
@@ -114,7 +113,7 @@ impl Task for Store {
         let tar = match content {
             UnreadContent::Tar(TarContent::File(file)) => {
                 let part = self.store(&name, file.stream())?;
-                must_be_unchanged(&name, &file)?;
+                must_be_unchanged(&name, file.rewritten())?;
                 part
             }
             UnreadContent::Tar(TarContent::Stream(stream)) => self.store(&name, stream)?,
@@ -138,18 +137,6 @@ impl Store {
         let stream = Stoppable { stream, cancel: self.cancel.clone() };
         let mut plain = decompress::open(stream, &self.limits).map_err(failed)?;
         store_stream(&mut plain, directory).and_then(Part::whole).map_err(failed)
-    }
-}
-
-fn must_be_unchanged(name: &str, file: &OpenedFile) -> Result<(), packline_tree::Error> {
-    match file.rewritten() {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(packline_tree::Error::Input {
-            input: name.to_string(),
-            what: CHANGED.to_string(),
-            expected: UNCHANGED.to_string(),
-        }),
-        Err(cause) => Err(packline_tree::Error::Io { path: name.into(), action: "cannot examine", cause }),
     }
 }
 

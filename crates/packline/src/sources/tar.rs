@@ -126,10 +126,10 @@ impl PlannedSource for TarPlan {
         let options = TarOptions { input_name: self.name.clone(), ..opening.tar.clone() };
         let source = match self.content {
             TarContent::File(file) => {
-                let input: Arc<dyn Input> = Arc::new(file.clone());
+                let input: Arc<dyn Input> = Arc::new(file);
                 if let Some(inputs) = opening.inputs {
                     let read = Arc::clone(&input);
-                    inputs.add(file.path().to_path_buf(), move || read.rewritten());
+                    inputs.add(self.name.clone(), move || read.rewritten());
                 }
                 tar::open_input(input, options, &limits)?
             }

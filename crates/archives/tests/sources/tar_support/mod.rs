@@ -157,8 +157,8 @@ fn read_content(source: &mut dyn Source, read: &mut Read) -> Result<(), Error> {
     }
 }
 
-/// Reads an archive as a stream, by seeking, ahead in a thread, and as workers read it, with the same result. Another pass skips the contents of every other entry, and
-/// must return the same entries.
+/// Reads an archive as a stream, by seeking, ahead in a thread, and as workers read it, with the same result. Another pass skips the
+/// contents of every other entry, and must return the same entries.
 pub fn read_bytes(archive: &[u8]) -> Result<Vec<Read>, Error> {
     let stream = read_all(&mut TarSource::new(archive, TarOptions::named("test.tar")));
     let seeking = TarSource::seekable(Cursor::new(archive), TarOptions::named("test.tar"));

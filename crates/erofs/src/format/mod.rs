@@ -1,0 +1,1 @@
+//! The structures of the format, each in one module.

@@ -1,0 +1,1 @@
+//! Opens images and reads them on demand.

@@ -58,6 +58,7 @@ pages! {
     backup "guide/src/recipes/backup.md",
     machine_learning "guide/src/recipes/machine-learning.md",
     boot_order "guide/src/recipes/boot-order.md",
+    space "guide/src/recipes/space.md",
     library "guide/src/library.md",
     concepts_images "guide/src/concepts/images.md",
     concepts_codecs "guide/src/concepts/codecs.md",

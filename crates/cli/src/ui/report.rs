@@ -58,7 +58,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
 }
 
 /// Moves the value after a label to its column.
-fn aligned(line: &str) -> String {
+pub fn aligned(line: &str) -> String {
     let (label, value) = line.split_once(": ").unwrap_or((line, ""));
     format!("{:<VALUES$}{value}", format!("{label}:"))
 }
@@ -69,8 +69,8 @@ fn saved(summary: &ImageSummary) -> Option<String> {
     let files = count(saved.duplicate_files, "equal file");
     let parts = [
         (saved.duplicate_files, format!("{files} ({})", show_bytes(saved.duplicate_bytes))),
-        (saved.duplicate_blocks, count(saved.duplicate_blocks, "block")),
-        (saved.duplicate_tails, count(saved.duplicate_tails, "tail end")),
+        (saved.duplicate_blocks, count(saved.duplicate_blocks, "equal block")),
+        (saved.duplicate_tails, count(saved.duplicate_tails, "equal tail end")),
         (saved.sparse_bytes, format!("{} of holes", show_bytes(saved.sparse_bytes))),
     ];
     let parts: Vec<String> = parts.into_iter().filter_map(|(number, text)| (number > 0).then_some(text)).collect();
@@ -82,7 +82,10 @@ fn stored(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let fragments = match image.fragments {
         0 => String::new(),
-        number => format!(", {}", count(number, "fragment block")),
+        number => {
+            let tails = count(image.saved.stored_tails, "tail end");
+            format!(", {} with {tails}", count(number, "fragment block"))
+        }
     };
     format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes.into(), "inode"))
 }
@@ -257,6 +260,7 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "duplicate_blocks": saved.duplicate_blocks,
         "copied_blocks": saved.copied_blocks,
         "duplicate_tails": saved.duplicate_tails,
+        "stored_tails": saved.stored_tails,
         "sparse_bytes": saved.sparse_bytes,
         "workers": summary.workers,
         "workers_wanted": summary.workers_wanted,

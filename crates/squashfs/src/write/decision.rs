@@ -30,6 +30,8 @@ pub struct Saved {
     pub copied_blocks: u64,
     /// Tail ends that were already in a fragment block, alone or as a part of another tail end.
     pub duplicate_tails: u64,
+    /// Tail ends that share fragment blocks, duplicates not counted.
+    pub stored_tails: u64,
     /// Bytes left out as holes.
     pub sparse_bytes: u64,
 }
@@ -217,6 +219,7 @@ impl Decisions {
             }
             None => {
                 let (place, closed) = self.fragments.place(&tail, permit, item.rules)?;
+                self.saved.stored_tails += 1;
                 if let Some(full) = closed {
                     full.submit(self.stored_fragments, batch.in_order());
                 }

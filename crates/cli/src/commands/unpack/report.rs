@@ -40,28 +40,30 @@ pub fn summary(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u6
 
 fn directory_text(summary: &packline_image::UnpackSummary, peak: Option<u64>) -> String {
     let counts = &summary.counts;
+    let entries = report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special);
     let mut lines = vec![
-        report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, counts.special),
+        format!("unpacked: {entries}"),
         format!(
-            "{} of content, {} read, {} written",
+            "size: {} of content, {} read, {} written",
             show_bytes(counts.content_bytes),
             show_bytes(counts.read_bytes),
             show_bytes(counts.written_bytes)
         ),
     ];
     if counts.shared > 0 {
-        lines.push(format!("{} with the same content as others", count(counts.shared, "file")));
+        lines.push(format!("equal: {} with the same content as others", count(counts.shared, "file")));
     }
     if counts.hard_links_copied > 0 {
-        lines.push(format!("{} written as copies", count(counts.hard_links_copied, "hard link")));
+        lines.push(format!("copied: {} written as copies", count(counts.hard_links_copied, "hard link")));
     }
     if counts.damaged_files > 0 {
-        lines.push(format!("{} with zeros instead of damaged content", count(counts.damaged_files, "file")));
+        lines.push(format!("damaged: {} with zeros instead of damaged content", count(counts.damaged_files, "file")));
     }
     if counts.errors > 0 {
-        lines.push(count(counts.errors, "error"));
+        lines.push(format!("errors: {}", counts.errors));
     }
-    lines.push(report::workers(summary.workers, summary.workers_wanted, peak));
+    lines.push(format!("run: {}", report::workers(summary.workers, summary.workers_wanted, peak)));
+    let lines: Vec<String> = lines.iter().map(|line| report::aligned(line)).collect();
     lines.join("\n")
 }
 

@@ -14,7 +14,7 @@ use crate::ui::escape::{Escape, hex};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
-use crate::ui::size::show_bytes;
+use crate::ui::size::{count, show_bytes};
 
 /// Verifies the file. Reading ends at the first fault, because nothing after it can be interpreted.
 ///
@@ -69,8 +69,8 @@ fn totals_text(path: &Path, unpacked: &Unpacked) -> String {
         (None, None) => "no MD5".to_string(),
     };
     let content = show_bytes(unpacked.plain);
-    let chunks = unpacked.chunks;
-    format!("{}: sound\n{chunks} chunks with {content} of content are correct; {sum}", path.escaped())
+    let chunks = count(unpacked.chunks, "chunk");
+    format!("{}: sound\n{chunks} checked, {content} of content; {sum}", path.escaped())
 }
 
 fn totals_object(unpacked: &Unpacked) -> Value {

@@ -281,7 +281,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     }
     verdict.push_str(&unchecked_text(totals));
     format!(
-        "{}: {verdict}\n{} ({}, {}) under {}; {} and {} with {} of content; {}",
+        "{}: {verdict}\n{} ({}, {}) under {}\n{} and {} with {} of content; {}",
         image.display_path.escaped(),
         count(totals.inodes, "inode"),
         count(totals.files, "file"),

@@ -86,7 +86,8 @@ fn totals_text(path: &Path, verified: &Verified) -> String {
     let verdict = if verified.findings == 0 { "sound".to_string() } else { count(verified.findings, "fault") };
     let sum = verified.blake3.map_or(String::new(), |sum| format!("; BLAKE3 {}", hex(&sum)));
     let content = show_bytes(verified.bytes);
-    format!("{}: {verdict}\n{} records with {content} of content are correct{sum}", path.escaped(), verified.records)
+    let records = count(verified.records, "record");
+    format!("{}: {verdict}\n{records} intact, {content} of content{sum}", path.escaped())
 }
 
 fn totals_object(verified: &Verified) -> Value {

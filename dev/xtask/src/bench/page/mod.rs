@@ -148,7 +148,13 @@ impl Page<'_> {
         for (option, suffix) in [("--csv", "csv"), ("--markdown", "md"), ("--html", "html")] {
             command.arg(option).arg(part.report(suffix));
         }
-        shell::run(command)
+        shell::run(command)?;
+        for suffix in ["csv", "md", "html"] {
+            let report = part.report(suffix);
+            let text = read(&report)?;
+            shell::write(&report, &self.without_paths(&text))?;
+        }
+        Ok(())
     }
 
     /// Prepares the directory that [`tasks::TASKS`] describes, and measures the tasks.
@@ -177,23 +183,25 @@ impl Page<'_> {
             clock::today()
         );
         for part in Part::value_variants() {
-            let report = part.report("md");
-            let body = std::fs::read_to_string(&report).map_err(|cause| format!("{}: {cause}", report.display()))?;
+            let body = read(&part.report("md"))?;
             text.push_str(&format!("\n## {}\n{}", part.title(), demoted(&body)));
         }
-        Ok(self.without_paths(&text))
+        Ok(text)
     }
 
     /// Replaces the paths of this machine by short names.
     fn without_paths(&self, text: &str) -> String {
         let results = shell::root().join("bench/results");
-        let short = [
+        let mut short = vec![
             (self.input.display().to_string(), "debian-root.tar"),
             (self.second.display().to_string(), "versions-binary.tar"),
             (self.directory.display().to_string(), "page"),
             (self.binary.display().to_string(), "packline"),
             (results.display().to_string(), "bench/results"),
         ];
+        let programs =
+            self.options.against.split(',').filter_map(|program| Some((program, program.split_once('=')?.0)));
+        short.extend(programs.map(|(program, name)| (program.to_owned(), name)));
         short.iter().fold(text.to_owned(), |text, (path, name)| text.replace(path, name))
     }
 }
@@ -208,6 +216,10 @@ This page compares packline with the programs that it replaces. One run of one b
 The input is in the page cache, and the output is in memory. All programs use two threads and their default levels unless a table says
 otherwise. They run in turn, so changes of the machine's speed affect all of them. The outputs are compared. CPU is the user and
 system time of the program. A ratio is packline's figure divided by the other program's figure, so a ratio below 1 is better.";
+
+fn read(report: &Path) -> Result<String, String> {
+    std::fs::read_to_string(report).map_err(|cause| format!("{}: {cause}", report.display()))
+}
 
 /// Returns a report without its first heading. The other headings are one level lower.
 fn demoted(report: &str) -> String {

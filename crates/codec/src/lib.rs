@@ -16,6 +16,7 @@
 //!   .lrz files, deltas and all decoding.
 
 mod anchors;
+mod bare;
 mod bytes;
 mod bzip2;
 mod coding;
@@ -48,6 +49,7 @@ mod zstd;
 
 pub use self::bzip2::Bzip2Params;
 pub use anchors::{Anchor, add_anchors};
+pub use bare::{BareCodec, BareDecoder};
 pub use coding::Coding;
 pub use error::CodecError;
 pub use gzip::{GzipEngine, GzipParams, Strategy};
@@ -60,7 +62,7 @@ pub use memory::{SlabBuffer, Slabs, release_freed_memory};
 pub use parameters::{Choice, Set};
 pub use spec::{METADATA_BLOCK_SIZE, Spec};
 pub use stream::{Member, MemberEncoder, StreamEnd, StreamFormat, StreamSpec};
-pub use traits::{Decoder, Encoder, Footprint, Outcome};
+pub use traits::{BlockPart, Decoder, Encoder, Footprint, Outcome};
 pub use xz::{Bcj, DictSize, LzmaModel, Percent, RawLzmaReader, XzParams};
 #[cfg(feature = "zpaq")]
 pub use zpaq::{ZpaqEncoder, ZpaqReader};

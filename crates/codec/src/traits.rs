@@ -24,6 +24,15 @@ pub trait Decoder: Send {
     fn decompress(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError>;
 }
 
+/// How much of a block's content is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockPart {
+    /// All of it. A block with less or more content is an error, and so are bytes after its end.
+    Whole,
+    /// The first bytes. A block with less content is an error.
+    Start,
+}
+
 /// Upper bounds of the memory of one encoder and one decoder for blocks up to a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footprint {
@@ -110,4 +119,12 @@ pub(crate) fn keep_smallest(
         out[..size].copy_from_slice(&spare[..size]);
     }
     Ok(smaller.or(best))
+}
+
+/// Checks that a block has as much content as its destination.
+pub(crate) fn check_filled(codec: &'static str, src: &[u8], made: usize, dst: &[u8]) -> Result<(), CodecError> {
+    if made == dst.len() {
+        return Ok(());
+    }
+    Err(CodecError::Malformed { codec, size: src.len(), reason: "less content than expected" })
 }

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
-use super::NAME;
+use super::{DEFLATE, NAME};
 use crate::traits::Compressor;
 use crate::{CodecError, Decoder};
 
@@ -112,6 +112,34 @@ impl Inflater {
             )
         };
         (code, taken, made)
+    }
+
+    /// Decodes raw DEFLATE; returns the number of bytes written.
+    pub(super) fn inflate_bare(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+        let mut taken = 0;
+        let mut made = 0;
+        // SAFETY: as in `inflate`.
+        let code = unsafe {
+            sys::libdeflate_deflate_decompress_ex(
+                self.context.as_ptr(),
+                src.as_ptr().cast(),
+                src.len(),
+                dst.as_mut_ptr().cast(),
+                dst.len(),
+                &mut taken,
+                &mut made,
+            )
+        };
+        let size = src.len();
+        let bad = |reason| Err(CodecError::Malformed { codec: DEFLATE, size, reason });
+        match code {
+            sys::libdeflate_result_LIBDEFLATE_SUCCESS if taken == size => Ok(made),
+            sys::libdeflate_result_LIBDEFLATE_SUCCESS => bad("bytes follow the end of the block"),
+            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => {
+                Err(CodecError::TooLong { codec: DEFLATE, size, capacity: dst.len() })
+            }
+            _ => bad("damaged, or ends too early"),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! gzip as containers name it: DEFLATE (RFC 1951) in a zlib wrapper (RFC 1950).
 
+mod bare;
+#[allow(unsafe_code)] // calls a C library
+mod inflate;
 #[allow(unsafe_code)] // calls a C library
 mod libdeflate;
 mod optimal;
@@ -10,10 +13,13 @@ mod zlib;
 use crate::CodecError;
 use crate::parameters::{Choice, ListWriter, Set, find, items};
 
+pub(crate) use bare::BareInflater;
 pub(crate) use libdeflate::{Deflater, Inflater, gzip_bound};
 pub(crate) use trial::{Trial, encoder_memory};
 
 pub(crate) const NAME: &str = "gzip";
+/// The name of blocks without a zlib wrapper.
+pub(crate) const DEFLATE: &str = "deflate";
 
 /// Memory of a decoder in bytes.
 pub(crate) const DECODER_MEMORY: usize = 16 * 1024;

@@ -3,8 +3,8 @@
 use std::os::raw::{c_char, c_int, c_void};
 
 use super::{Lz4Params, NAME};
-use crate::traits::Compressor;
-use crate::{CodecError, Decoder};
+use crate::traits::{Compressor, check_filled};
+use crate::{BlockPart, CodecError, Decoder};
 
 // Functions of the library (lz4 1.10, `lz4.h` and `lz4hc.h`) that its crate links but does not declare.
 unsafe extern "C" {
@@ -25,6 +25,13 @@ unsafe extern "C" {
         src_size: c_int,
         dst_size: c_int,
         level: c_int,
+    ) -> c_int;
+    fn LZ4_decompress_safe_partial(
+        src: *const c_char,
+        dst: *mut c_char,
+        src_size: c_int,
+        wanted: c_int,
+        dst_size: c_int,
     ) -> c_int;
 }
 
@@ -82,4 +89,24 @@ impl Decoder for Lz4Decoder {
             unsafe { lz4_sys::LZ4_decompress_safe(src.as_ptr().cast(), dst.as_mut_ptr().cast(), size, capacity) };
         usize::try_from(made).map_err(|_| bad("an incomplete block, or more content than expected"))
     }
+}
+
+/// Fills `dst` with the content of a block, or with the start of it.
+pub(crate) fn fill(src: &[u8], dst: &mut [u8], part: BlockPart) -> Result<(), CodecError> {
+    let made = match part {
+        BlockPart::Whole => Lz4Decoder.decompress(src, dst)?,
+        BlockPart::Start => decode_start(src, dst)?,
+    };
+    check_filled(NAME, src, made, dst)
+}
+
+/// Decodes until `dst` is full or the block ends; returns the number of bytes written.
+fn decode_start(src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+    let bad = |reason| CodecError::Malformed { codec: NAME, size: src.len(), reason };
+    let size = c_int::try_from(src.len()).map_err(|_| bad("longer than 2^31 bytes"))?;
+    let wanted = c_int::try_from(dst.len()).unwrap_or(c_int::MAX);
+    let target = dst.as_mut_ptr().cast();
+    // SAFETY: source and destination are valid for the lengths given and do not overlap; the function checks all accesses against them.
+    let made = unsafe { LZ4_decompress_safe_partial(src.as_ptr().cast(), target, size, wanted, wanted) };
+    usize::try_from(made).map_err(|_| bad("damaged"))
 }

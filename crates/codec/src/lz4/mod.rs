@@ -11,7 +11,7 @@ use crate::CodecError;
 use crate::parameters::{ListWriter, items};
 use crate::traits::Compressor;
 use library::LibraryEncoder;
-pub(crate) use library::Lz4Decoder;
+pub(crate) use library::{Lz4Decoder, fill};
 use optimal::Optimal;
 
 pub(crate) const NAME: &str = "lz4";

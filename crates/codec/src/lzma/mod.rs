@@ -1,5 +1,6 @@
 //! lzma: the legacy .lzma format (xz `doc/lzma-file-format.txt`), a 13-byte header and LZMA data with an end mark.
 
+mod micro;
 mod raw;
 mod reference;
 
@@ -9,6 +10,7 @@ use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::traits::{Compressor, keep_smallest};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 
+pub(crate) use micro::MicroDecoder;
 pub use raw::RawLzma;
 pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 

@@ -119,6 +119,22 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
+    /// Decompresses `src`, MicroLZMA whose content fills `dst`, or at least fills `dst` unless it is `whole`.
+    pub(crate) fn decode_micro(
+        &mut self,
+        dict_size: u32,
+        whole: bool,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<CodeResult, CodecError> {
+        let size = src.len() as u64;
+        let content = dst.len() as u64;
+        // SAFETY: the stream is initialised.
+        let code = unsafe { sys::lzma_microlzma_decoder(&mut self.inner, size, content, u8::from(whole), dict_size) };
+        self.started(code, "lzma_microlzma_decoder")?;
+        Ok(self.code(src, dst))
+    }
+
     /// Decompresses the stream at the start of `src`, using at most `memory` bytes.
     pub(crate) fn decode(
         &mut self,

@@ -12,7 +12,7 @@ use crate::parameters::{ListWriter, items};
 
 pub(crate) use context::bound;
 pub(crate) use encoder::{encoder, encoder_memory};
-pub(crate) use reader::{ZstdDecoder, check_window, decoder_memory};
+pub(crate) use reader::{FrameDecoder, ZstdDecoder, check_window, decoder_memory};
 
 pub(crate) const NAME: &str = "zstd";
 

@@ -1,4 +1,4 @@
-//! The zstd decoder. It decodes one frame in one pass into the buffer of the block, however large the frame's window is.
+//! The zstd decoders. A complete frame is decoded in one pass into the buffer of the block, however large the frame's window is.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -6,9 +6,10 @@ use std::ptr::NonNull;
 use zstd_sys as sys;
 
 use super::NAME;
-use super::context::is_error;
+use super::context::{check as check_code, is_error};
 use crate::spec::METADATA_BLOCK_SIZE;
-use crate::{CodecError, Decoder};
+use crate::traits::check_filled;
+use crate::{BlockPart, CodecError, Decoder};
 
 pub(crate) fn decoder_memory() -> usize {
     // SAFETY: no precondition.
@@ -26,8 +27,12 @@ unsafe impl Send for ZstdDecoder {}
 
 impl ZstdDecoder {
     pub(crate) fn new() -> Result<Self, CodecError> {
-        // Zeros would touch all 24 pages, of which the small blocks of metadata need few.
-        let mut memory = Box::new_uninit_slice(decoder_memory().div_ceil(size_of::<u64>()));
+        ZstdDecoder::with_memory(decoder_memory())
+    }
+
+    fn with_memory(bytes: usize) -> Result<Self, CodecError> {
+        // Zeros would touch all pages, of which small blocks need few.
+        let mut memory = Box::new_uninit_slice(bytes.div_ceil(size_of::<u64>()));
         // SAFETY: the memory is valid for the size given, and aligned to 8 bytes; the library writes what it reads, as in memory of malloc.
         let raw = unsafe { sys::ZSTD_initStaticDCtx(memory.as_mut_ptr().cast(), size_of_val(&*memory)) };
         let failed = CodecError::Library { codec: NAME, function: "ZSTD_initStaticDCtx", code: 0 };
@@ -51,8 +56,11 @@ fn check(src: &[u8]) -> Result<(), CodecError> {
 
 /// Checks that the window of a frame is not larger than a block or a metadata block. Linux has no memory for more.
 pub(crate) fn check_window(block_size: usize, src: &[u8]) -> Result<(), CodecError> {
+    limit_window(src, block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64)
+}
+
+fn limit_window(src: &[u8], limit: u64) -> Result<(), CodecError> {
     let needed = header(src)?.windowSize;
-    let limit = block_size.next_power_of_two().max(METADATA_BLOCK_SIZE) as u64;
     if needed > limit { Err(CodecError::Memory { codec: NAME, needed, limit }) } else { Ok(()) }
 }
 
@@ -93,5 +101,61 @@ impl Decoder for ZstdDecoder {
             }
             _ => CodecError::Malformed { codec: NAME, size: src.len(), reason: "damaged" },
         })
+    }
+}
+
+/// Decodes frames with windows up to a limit, or only the start of their content.
+pub(crate) struct FrameDecoder {
+    /// Has memory for a window, which only the start of a content needs.
+    inner: ZstdDecoder,
+    window: u32,
+}
+
+impl FrameDecoder {
+    pub(crate) fn new(window: u32) -> Result<FrameDecoder, CodecError> {
+        Ok(FrameDecoder { inner: ZstdDecoder::with_memory(FrameDecoder::memory(window))?, window })
+    }
+
+    /// Memory of a decoder of frames with windows up to `window` bytes.
+    pub(crate) fn memory(window: u32) -> usize {
+        // SAFETY: no precondition.
+        unsafe { sys::ZSTD_estimateDStreamSize(window as usize) }
+    }
+
+    /// Fills `dst` with the content of a frame, or with the start of it.
+    pub(crate) fn fill(&mut self, src: &[u8], dst: &mut [u8], part: BlockPart) -> Result<(), CodecError> {
+        limit_window(src, u64::from(self.window))?;
+        let made = match part {
+            BlockPart::Whole => self.inner.decompress(src, dst)?,
+            BlockPart::Start => self.decode_start(src, dst)?,
+        };
+        check_filled(NAME, src, made, dst)
+    }
+
+    /// Decodes until `dst` is full or the frame ends; returns the number of bytes written.
+    fn decode_start(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
+        if header(src)?.dictID != 0 {
+            return Err(bad(src, "needs a dictionary"));
+        }
+        let context = self.inner.raw.as_ptr();
+        let session = sys::ZSTD_ResetDirective::ZSTD_reset_session_only;
+        // SAFETY: the context is valid.
+        check_code("ZSTD_DCtx_reset", unsafe { sys::ZSTD_DCtx_reset(context, session) })?;
+        let mut input = sys::ZSTD_inBuffer { src: src.as_ptr().cast(), size: src.len(), pos: 0 };
+        let mut output = sys::ZSTD_outBuffer { dst: dst.as_mut_ptr().cast(), size: dst.len(), pos: 0 };
+        loop {
+            let before = (input.pos, output.pos);
+            // SAFETY: the context is valid; both buffers are valid for the lengths given and do not overlap.
+            let code = unsafe { sys::ZSTD_decompressStream(context, &mut output, &mut input) };
+            if is_error(code) {
+                return Err(bad(src, "damaged"));
+            }
+            if code == 0 || output.pos == output.size {
+                return Ok(output.pos);
+            }
+            if before == (input.pos, output.pos) {
+                return Err(bad(src, "ends too early"));
+            }
+        }
     }
 }

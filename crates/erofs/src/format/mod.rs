@@ -4,9 +4,16 @@
 
 pub(crate) mod algorithms;
 pub(crate) mod chunk;
+pub(crate) mod cluster;
+pub(crate) mod compact_index;
 pub(crate) mod device;
 pub(crate) mod dirent;
+pub(crate) mod extents;
+pub(crate) mod full_index;
+#[cfg(test)]
+pub(crate) mod index_writer;
 pub(crate) mod inode;
+pub(crate) mod map_header;
 pub(crate) mod superblock;
 mod wire;
 pub(crate) mod xattr;

@@ -112,7 +112,7 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// Reads all files: in order without workers, and with two; in parts at random. All must be the same.
-fn contents(image: &Image, visits: &[Visit]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub fn contents(image: &Image, visits: &[Visit]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let files: Vec<(Vec<u8>, FileData)> = visits.iter().filter_map(file_of).collect();
     let all = in_order(image, &files, 0);
     assert!(all.values().all(|(_, faults)| faults.is_empty()), "{all:?}");

@@ -1,0 +1,67 @@
+//! One logical cluster of a file, as both indexes describe it.
+
+/// Set in the distance of the first cluster after a head: the other bits are the number of blocks.
+pub(super) const HAS_BLOCKS: u16 = 1 << 11;
+
+/// How the content of an extent is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// As it is.
+    Plain,
+    /// Compressed by the first algorithm of the file.
+    First,
+    /// Compressed by the second algorithm of the file.
+    Second,
+}
+
+impl Head {
+    /// Returns the head of a type; `None` for a cluster without one.
+    pub(super) fn of_type(number: u8) -> Option<Head> {
+        match number & 3 {
+            0 => Some(Head::Plain),
+            1 => Some(Head::First),
+            2 => None,
+            _ => Some(Head::Second),
+        }
+    }
+}
+
+/// A logical cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cluster {
+    /// An extent starts in it.
+    Start(Start),
+    /// All of it belongs to an extent that started before.
+    Inside(Inside),
+}
+
+/// The start of an extent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) head: Head,
+    /// Offset of the extent in the logical cluster in bytes.
+    pub(crate) offset: u32,
+    /// Number of the first block.
+    pub(crate) block: u64,
+    /// Whether the stored cluster may have more content than the extent.
+    pub(crate) is_partial: bool,
+}
+
+/// A logical cluster in which no extent starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Inside {
+    /// Distance to an earlier logical cluster of the extent, at most to the one in which it starts.
+    pub(crate) back: u32,
+    /// Number of blocks, in the first logical cluster after the start.
+    pub(crate) blocks: Option<u16>,
+}
+
+impl Inside {
+    /// Decodes a distance.
+    pub(super) fn of(distance: u16) -> Inside {
+        if distance & HAS_BLOCKS == 0 {
+            return Inside { back: distance.into(), blocks: None };
+        }
+        Inside { back: 1, blocks: Some(distance & !HAS_BLOCKS) }
+    }
+}

@@ -11,7 +11,7 @@ mod common;
 use std::io::Read;
 
 use common::{MEMORY, SPECS, compress, content, spec};
-use packline_codec::{ZpaqEncoder, ZpaqReader};
+use packline_codec::{BareCodec, BlockPart, RawLzma, ZpaqEncoder, ZpaqReader};
 
 /// `struct mallinfo2` of glibc (malloc.h).
 #[repr(C)]
@@ -106,6 +106,38 @@ fn bzip2_decoder() -> Option<String> {
     complaint("bzip2: decoder", took, spec("bzip2").footprint(1 << 20).decoder)
 }
 
+/// Returns a block without a header.
+fn bare_block(codec: BareCodec, plain: &[u8]) -> Vec<u8> {
+    let packed = |text: &str| compress(&mut *spec(text).encoder(plain.len()).unwrap(), plain).unwrap();
+    match codec {
+        BareCodec::Lz4 => packed("lz4"),
+        BareCodec::Zstd { .. } => packed("zstd:level=5"),
+        BareCodec::Deflate => {
+            let wrapped = packed("gzip");
+            wrapped[2..wrapped.len() - 4].to_vec()
+        }
+        BareCodec::MicroLzma { .. } => {
+            let raw = RawLzma::new(5).unwrap();
+            let mut block = compress(&mut *raw.encoder(plain.len()).unwrap(), plain).unwrap();
+            block[0] = !raw.contexts();
+            block
+        }
+    }
+}
+
+/// A decoder of blocks without a header, after a block and the start of one.
+fn bare_decoder(codec: BareCodec) -> Option<String> {
+    let plain = content("text", 100_000, 1);
+    let block = bare_block(codec, &plain);
+    let mut back = vec![0; plain.len()];
+    let before = held();
+    let mut decoder = codec.decoder().unwrap();
+    decoder.fill(&block, &mut back[..50_000], BlockPart::Start).unwrap();
+    decoder.fill(&block, &mut back, BlockPart::Whole).unwrap();
+    let took = held().saturating_sub(before);
+    complaint(&format!("{codec:?}"), took, codec.memory())
+}
+
 #[test]
 fn memory_stays_within_the_footprint() {
     let more = ["zstd:level=22", "zstd:level=9", "lzma:extreme", "gzip:level=10", "gzip:level=2", "xz:dictsize=25%"];
@@ -122,5 +154,9 @@ fn memory_stays_within_the_footprint() {
     }
     complaints.extend((1..=3).filter_map(zpaq));
     complaints.extend([4096, 131_072, 262_144, 1 << 20].into_iter().filter_map(bzip2).chain(bzip2_decoder()));
+    let window = 1 << 20;
+    let bare =
+        [BareCodec::Lz4, BareCodec::MicroLzma { dict_size: window }, BareCodec::Deflate, BareCodec::Zstd { window }];
+    complaints.extend(bare.into_iter().filter_map(bare_decoder));
     assert!(complaints.is_empty(), "{complaints:#?}");
 }

@@ -29,9 +29,10 @@ impl BareInflater {
     }
 
     fn start(&mut self) -> Result<&mut StartInflater, CodecError> {
-        if self.start.is_none() {
-            self.start = Some(StartInflater::new()?);
-        }
-        self.start.as_mut().ok_or(CodecError::OutOfMemory { codec: DEFLATE })
+        let start = match self.start.take() {
+            Some(start) => start,
+            None => StartInflater::new()?,
+        };
+        Ok(self.start.insert(start))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use packline_runtime::TaskError;
 use packline_volume::{Missing, Piece, Pieces, ReadError};
 
 use super::map::{Extent, ExtentKind, ExtentReader, Map};

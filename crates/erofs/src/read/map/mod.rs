@@ -12,6 +12,7 @@ pub(crate) mod window;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use packline_runtime::TaskError;
 use packline_volume::{Missing, Piece, ReadError, Unit};
 
 use super::packed::Packed;
@@ -102,10 +103,6 @@ impl Map {
         Ok(Map { image: *image, size: inode.size, start, shape, recent })
     }
 
-    pub(crate) fn size(&self) -> u64 {
-        self.size
-    }
-
     /// Returns the address of the map header, for messages.
     pub(crate) fn address(&self) -> u64 {
         self.start
@@ -133,10 +130,14 @@ impl Map {
     /// # Errors
     /// [`ReadError::Corrupt`] if there is no such extent, or it breaks a rule; errors of reading the index.
     pub(crate) fn extent_of_key(&self, key: u64) -> Result<Extent, ReadError> {
-        let place = |window: &mut Window| match &self.shape {
-            Shape::Clusters(clusters) if key < clusters.count() => Ok(Place::Cluster(clusters.start_in(window, key)?)),
-            Shape::Records(records) => Ok(Place::Record(records.place_of(window, key)?)),
-            _ => Err(corrupt(self.start, format!("shared unit {key}"), "the number of a cluster")),
+        let place = |window: &mut Window| -> Result<Place, ReadError> {
+            match &self.shape {
+                Shape::Clusters(clusters) if key < clusters.count() => {
+                    Ok(Place::Cluster(clusters.start_in(window, key)?))
+                }
+                Shape::Records(records) => Ok(Place::Record(records.place_of(window, key)?)),
+                _ => Err(corrupt(self.start, format!("shared unit {key}"), "the number of a cluster")),
+            }
         };
         let is_it = |extent: &Extent| extent.key == key && extent.unit().is_some();
         let extent = self.lookup(is_it, place, 0)?;

@@ -99,7 +99,7 @@ fn fault(file: &File) -> String {
     };
     let mut reader = ExtentReader::new(&map, 0);
     let missing = std::iter::from_fn(|| reader.next_extent()).find_map(Result::err);
-    missing.expect("a fault").error.to_string()
+    missing.unwrap().error.to_string()
 }
 
 fn start(head: Head, offset: u32, block: u64) -> Cluster {

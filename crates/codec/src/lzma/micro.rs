@@ -1,4 +1,4 @@
-//! MicroLZMA: raw LZMA whose first byte is the complement of the contexts (xz `doc/` of liblzma's `lzma_microlzma_decoder`).
+//! MicroLZMA (liblzma's `lzma_microlzma_decoder`): raw LZMA whose first byte is the complement of the contexts.
 
 use liblzma_sys as sys;
 

@@ -143,3 +143,109 @@ impl UnitDecoder for ClusterDecoder {
         self.input.read(unit.offset + start as u64, out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use packline_codec::{Outcome, Spec};
+    use packline_testkit::Random;
+    use packline_volume::PLAIN;
+
+    use super::*;
+    use crate::format::algorithms::Algorithms;
+
+    const BLOCK: usize = 512;
+
+    #[derive(Debug)]
+    struct Bytes(Vec<u8>);
+
+    impl ReadBytes for Bytes {
+        fn read(&self, address: u64, out: &mut [u8]) -> Result<(), ReadError> {
+            out.copy_from_slice(&self.0[address as usize..address as usize + out.len()]);
+            Ok(())
+        }
+    }
+
+    fn content() -> Vec<u8> {
+        Random::new(1).prose(3000)
+    }
+
+    fn packed() -> Vec<u8> {
+        let plain = content();
+        let mut out = vec![0; plain.len()];
+        let spec = Spec::parse("lz4").unwrap();
+        let Outcome::Smaller(size) = spec.encoder(plain.len()).unwrap().compress(&plain, &mut out).unwrap() else {
+            panic!("not smaller")
+        };
+        out.truncate(size);
+        out
+    }
+
+    fn decoder(bytes: Vec<u8>, zero_padding: bool) -> ClusterDecoder {
+        let end = bytes.len() as u64;
+        let image = MapImage { block_bits: 9, algorithms: Algorithms::for_tests(), end, zero_padding };
+        ClusterDecoder::new(Arc::new(Bytes(bytes)), &image)
+    }
+
+    /// Returns the unit of all bytes from a block on.
+    fn unit(offset: usize, bytes: &[u8], length: usize, is_partial: bool) -> Unit {
+        let form = Coded { algorithm: 0, is_partial }.number();
+        Unit { offset: offset as u64, stored: (bytes.len() - offset) as u32, length: length as u32, form }
+    }
+
+    fn decoded(decoder: &mut ClusterDecoder, unit: Unit) -> Result<Vec<u8>, ReadError> {
+        let mut out = Vec::new();
+        decoder.own(unit, &mut out)?;
+        decoder.load(unit.offset, unit.stored as usize)?;
+        let mut again = vec![0; unit.length as usize];
+        assert_eq!(decoder.decode_loaded(unit, 0, &mut again)?, out.len());
+        assert_eq!(again, out);
+        Ok(out)
+    }
+
+    #[test]
+    fn zeros_before_a_cluster_are_in_its_first_block() {
+        let packed = packed();
+        for (zeros, is_valid) in [(0, true), (1, true), (BLOCK - 1, true), (BLOCK, false), (BLOCK + 1, false)] {
+            let bytes = [vec![0xff; BLOCK], vec![0; zeros], packed.clone()].concat();
+            let unit = unit(BLOCK, &bytes, 3000, false);
+            let found = decoded(&mut decoder(bytes, true), unit);
+            assert_eq!(found.as_ref().ok(), is_valid.then(content).as_ref(), "{zeros} zeros");
+        }
+        let bytes = vec![0; 2 * BLOCK];
+        let error = decoded(&mut decoder(bytes.clone(), true), unit(0, &bytes, 10, false)).unwrap_err().to_string();
+        assert!(error.contains("cluster of 1024 bytes with 512 zeros at its start"), "{error}");
+        // Clusters that do not start with a block have fewer bytes in it.
+        let bytes = [vec![0xff; BLOCK - 2], vec![0; 2], packed].concat();
+        assert!(decoded(&mut decoder(bytes.clone(), true), unit(BLOCK - 2, &bytes, 3000, false)).is_err());
+        assert!(decoded(&mut decoder(bytes.clone(), true), unit(BLOCK - 1, &bytes, 3000, false)).is_err());
+        assert!(decoded(&mut decoder(bytes.clone(), true), unit(BLOCK, &bytes, 3000, false)).is_ok());
+    }
+
+    #[test]
+    fn parts_of_a_cluster_are_shorter() {
+        let packed = packed();
+        let mut decoder = decoder(packed.clone(), true);
+        assert!(decoded(&mut decoder, unit(0, &packed, 2999, true)).unwrap() == content()[..2999]);
+        assert!(decoded(&mut decoder, unit(0, &packed, 2999, false)).is_err());
+        assert!(decoded(&mut decoder, unit(0, &packed, 3001, true)).is_err());
+    }
+
+    #[test]
+    fn other_bytes_may_follow_lz4_of_old_programs() {
+        let bytes = [packed(), vec![0xa5; 100]].concat();
+        assert!(decoded(&mut decoder(bytes.clone(), false), unit(0, &bytes, 3000, false)).unwrap() == content());
+        assert!(decoded(&mut decoder(bytes.clone(), true), unit(0, &bytes, 3000, false)).is_err());
+    }
+
+    #[test]
+    fn plain_units_are_read_in_parts() {
+        let bytes = Random::new(2).noise(1000);
+        let mut decoder = decoder(bytes.clone(), true);
+        let unit = Unit { offset: 100, stored: 300, length: 300, form: PLAIN };
+        assert!(decoded(&mut decoder, unit).unwrap() == bytes[100..400]);
+        let mut part = [0; 10];
+        decoder.plain_part(unit, 290, &mut part).unwrap();
+        assert_eq!(part, bytes[390..400]);
+        assert!(decoder.plain_part(unit, 291, &mut part).is_err());
+    }
+}

@@ -60,7 +60,7 @@ pub(crate) struct Coded {
 
 impl Coded {
     /// Returns the form of a unit.
-    fn number(self) -> u16 {
+    pub(crate) fn number(self) -> u16 {
         PLAIN + 1 + u16::from(self.algorithm) * 2 + u16::from(self.is_partial)
     }
 

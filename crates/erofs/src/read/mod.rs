@@ -21,6 +21,7 @@ mod image;
 mod inode;
 pub(crate) mod map;
 mod packed;
+mod plain_packed;
 mod regions;
 mod span;
 mod store;

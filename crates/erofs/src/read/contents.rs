@@ -43,7 +43,7 @@ impl Contents {
     /// `packed`: the packed inode, in which files may end.
     pub(super) fn new(store: &Arc<Store>, image: &MapImage, packed: Option<Arc<dyn Packed>>) -> Contents {
         let decoders = Spares::up_to(SPARE_DECODERS);
-        Contents { store: Arc::clone(store), image: image.clone(), packed, decoders }
+        Contents { store: Arc::clone(store), image: *image, packed, decoders }
     }
 
     pub(super) fn store(&self) -> &Arc<Store> {
@@ -89,10 +89,7 @@ impl Contents {
         if let Some(bytes) = self.store.cache().get(unit) {
             return Ok(bytes);
         }
-        let mut decoder = match self.decoders.take() {
-            Some(decoder) => decoder,
-            None => self.decoder()?,
-        };
+        let mut decoder = self.decoders.take().unwrap_or_else(|| self.decoder());
         let mut bytes = Vec::new();
         let decoded = decoder.shared(unit, &mut bytes);
         self.decoders.give(decoder);
@@ -103,7 +100,7 @@ impl Contents {
     }
 
     /// Returns a decoder, for one thread.
-    pub(super) fn decoder(&self) -> Result<ClusterDecoder, ReadError> {
+    pub(super) fn decoder(&self) -> ClusterDecoder {
         let store: Arc<Store> = Arc::clone(&self.store);
         ClusterDecoder::new(store, &self.image)
     }

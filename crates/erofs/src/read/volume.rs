@@ -132,7 +132,7 @@ impl Volume for Image {
     }
 
     fn decoder(&self) -> Result<Box<dyn UnitDecoder>, ReadError> {
-        Ok(Box::new(self.contents().decoder()?))
+        Ok(Box::new(self.contents().decoder()))
     }
 
     fn stored(&self, offset: u64, out: &mut [u8]) -> Result<(), ReadError> {

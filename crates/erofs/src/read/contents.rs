@@ -15,7 +15,7 @@ use super::map::window::ReadBytes;
 use super::map::{Map, MapImage, MapInode};
 use super::packed::Packed;
 use super::span::{Cursor, ReadSpans, Span};
-use super::store::Store;
+use super::store::{Metadata, Store};
 use crate::format::corrupt;
 use crate::format::inode::Layout;
 
@@ -79,9 +79,9 @@ impl Contents {
 
     /// Opens the map of compressed content.
     pub(super) fn map(&self, place: &DataPlace) -> Result<Map, ReadError> {
-        let store: Arc<Store> = Arc::clone(&self.store);
+        let metadata = Arc::new(Metadata(Arc::clone(&self.store)));
         let compact = place.layout == Layout::CompressedCompact;
-        Map::open(store, &self.image, MapInode { compact, size: place.size, end: place.end })
+        Map::open(metadata, &self.image, MapInode { compact, size: place.size, end: place.end })
     }
 
     /// Returns the content of a unit, which is then cached.

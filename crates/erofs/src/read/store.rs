@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use packline_runtime::TaskError;
 use packline_volume::{PLAIN, ReadError, Unit};
 
 use super::cache::Cache;
@@ -49,6 +48,11 @@ impl Store {
         Cursor::new(store, address)
     }
 
+    fn metabox(&self, address: u64) -> Result<&Arc<dyn ReadSpans>, ReadError> {
+        let expected = "an image with a metabox, and an inode outside of it";
+        self.metabox.as_ref().ok_or_else(|| corrupt(address, "metadata", expected))
+    }
+
     /// Returns a page of the image or a device.
     fn page(&self, address: u64) -> Result<Span, ReadError> {
         self.regions.check(address, 1, "metadata")?;
@@ -76,11 +80,8 @@ impl ReadSpans for Store {
         if address & METABOX == 0 {
             return self.page(address);
         }
-        let Some(metabox) = &self.metabox else {
-            return Err(corrupt(address, "metadata", "an image with a metabox, and an inode outside of it"));
-        };
         let at = address & !METABOX;
-        Ok(metabox.span(at)?.moved(at, u64::MAX, address))
+        Ok(self.metabox(address)?.span(at)?.moved(at, u64::MAX, address))
     }
 }
 
@@ -89,18 +90,16 @@ impl ReadBytes for Store {
         if address & METABOX == 0 {
             return self.regions.read(address, out);
         }
-        let mut done = 0;
-        while done < out.len() {
-            let at = address.saturating_add(done as u64);
-            let span = self.span(at)?;
-            let bytes = span.bytes_from(at);
-            let now = bytes.len().min(out.len() - done);
-            if now == 0 {
-                return Err(ReadError::internal(format!("no bytes of the metabox at {}", at & !METABOX)));
-            }
-            out[done..done + now].copy_from_slice(&bytes[..now]);
-            done += now;
-        }
-        Ok(())
+        Cursor::new(Arc::clone(self.metabox(address)?), address & !METABOX).read_exact(out)
+    }
+}
+
+/// Reads an image's metadata through the cache, in which it is next to its inode.
+#[derive(Debug)]
+pub(super) struct Metadata(pub(super) Arc<Store>);
+
+impl ReadBytes for Metadata {
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), ReadError> {
+        self.0.cursor(address).read_exact(out)
     }
 }

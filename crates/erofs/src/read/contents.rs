@@ -11,7 +11,6 @@ use super::compressed_pieces::CompressedPieces;
 use super::data::DataPlace;
 use super::decoder::ClusterDecoder;
 use super::flat::FlatPieces;
-use super::map::window::ReadBytes;
 use super::map::{Map, MapImage, MapInode};
 use super::packed::Packed;
 use super::span::{Cursor, ReadSpans, Span};

@@ -14,7 +14,6 @@ use super::find::find_image;
 use super::flat::PLAIN_BYTES;
 use super::inode::Inodes;
 use super::map::MapImage;
-use super::map::window::ReadBytes;
 use super::packed::Packed;
 use super::plain_packed::PlainPacked;
 use super::regions::Regions;

@@ -37,10 +37,10 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Exists {
     /// A file or a block device.
-    #[error("{path}: exists already (expected an unused name)", path = .0.escaped())]
+    #[error("{path}: already exists", path = .0.escaped())]
     File(PathBuf),
     /// A directory with entries.
-    #[error("{path}: is not empty (expected an empty directory)", path = .0.escaped())]
+    #[error("{path}: is not empty", path = .0.escaped())]
     Directory(PathBuf),
 }
 

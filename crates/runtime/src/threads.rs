@@ -13,8 +13,7 @@ const PATIENCE: u32 = 100;
 /// The error of starting a thread, with advice.
 #[must_use]
 pub fn refused(cause: &io::Error) -> io::Error {
-    let what =
-        format!("cannot start a thread: {cause} (expected process and memory limits that allow one more thread)");
+    let what = format!("cannot start a thread: {cause}; the limits on processes and memory must allow one more thread");
     io::Error::new(cause.kind(), what)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use packline_runtime::memory::{size_at_least, size_at_most};
 use packline_tree::{
     Bytes, Content, Contents, Device, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Replaced,
     Source, Tree, Xattr,
@@ -156,8 +157,10 @@ impl<'a> Merge<'a> {
             return Ok(());
         }
         let what = format!(
-            "the tree of {} entries so far needs {memory} bytes of memory, but only {} are available",
-            self.entries, self.options.memory
+            "the tree of {} entries so far needs {} of memory, but only {} is available",
+            self.entries,
+            size_at_least(memory),
+            size_at_most(self.options.memory)
         );
         Err(Error::Entry {
             input: adding.name.to_string(),

@@ -2,6 +2,7 @@
 
 use packline_engine::{Config, Fault, OrderedMap, Permit, Task};
 use packline_runtime::WorkFault;
+use packline_runtime::memory::{size_at_least, size_at_most};
 use packline_tree::{Error, Extent, NodeId, Source};
 
 use super::{MergedEntries, StackSource};
@@ -107,8 +108,10 @@ impl StackSource {
             return Ok(());
         }
         let what = format!(
-            "comparing {contents} files may need {needed} bytes of memory and the tree needs {taken}, but only {} are available",
-            self.options.memory
+            "comparing {contents} files may need {} of memory and the tree needs {}, but only {} is available",
+            size_at_least(needed),
+            size_at_least(taken),
+            size_at_most(self.options.memory)
         );
         let expected = "a larger memory limit, or an order by path".to_string();
         Err(Error::Input { input: self.names(), what, expected })

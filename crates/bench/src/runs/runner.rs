@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
         if self.keep { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Adds a note, unless it exists already.
+    /// Adds a note, unless it already exists.
     pub fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);

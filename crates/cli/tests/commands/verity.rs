@@ -49,7 +49,7 @@ fn the_tree_of_a_pack_is_that_of_the_finished_image() {
 
 /// Returns how often a warning says that this file belongs to the replaced image.
 fn stale(ran: &Ran, name: &str) -> usize {
-    ran.stderr.matches(&format!(" {name} belongs to the file that was replaced")).count()
+    ran.stderr.matches(&format!(" {name} belongs to the replaced file")).count()
 }
 
 #[test]

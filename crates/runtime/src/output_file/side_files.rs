@@ -27,7 +27,7 @@ pub fn beside_image(image: &Path, ending: &str) -> PathBuf {
 /// Warns that a side file does not belong to the new content.
 pub fn warn_of_stale(side_file: &Path, observer: &mut dyn Observer) {
     let name = side_file.escaped();
-    observer.warning(&format!("{name} belongs to the file that was replaced (remove it, or write it again)"));
+    observer.warning(&format!("{name} belongs to the replaced file; remove it, or write it again"));
 }
 
 /// The side files of a file that is about to be replaced, with their state before.

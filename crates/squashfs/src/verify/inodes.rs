@@ -6,6 +6,7 @@ use crate::format::inode::{NO_FRAGMENT, NO_XATTR};
 use crate::read::inode::each_inode;
 use crate::read::{DirEntry, FileData, Image, Inode, InodeRef, Node, NodeType, ReadError};
 use packline_runtime::WorkFault;
+use packline_runtime::memory::{size_at_least, size_at_most};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {
@@ -157,8 +158,8 @@ fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError>
     if needed <= settings.records as u64 {
         return Ok(());
     }
-    let what = format!("verification of all inodes needs {needed} bytes of memory");
-    Err(ReadError::unsupported(what, format!("at most {} bytes", settings.records)))
+    let what = format!("verification of all inodes needs {} of memory", size_at_least(needed));
+    Err(ReadError::unsupported(what, format!("at most {}", size_at_most(settings.records as u64))))
 }
 
 /// Bits of the permissions that hold the type in other file systems.

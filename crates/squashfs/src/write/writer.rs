@@ -3,6 +3,7 @@
 use packline_cache::Lookup;
 use packline_codec::Spec;
 use packline_engine::{Config, Fault, Permit, Pipeline, QueueStats, Stats, WorkerStats};
+use packline_runtime::memory::{size_at_least, size_at_most};
 use packline_runtime::{Observer, Unobserved, WorkFault, of_fault};
 
 use packline_tree::{Content, Entry, Kind, Meta, Namespace, Source, Tree};
@@ -353,9 +354,13 @@ impl<'s> Writer<'s> {
         if wanted > 0 && tree + minimum > self.start.memory {
             return Err(Error::Limit {
                 what: format!(
-                    "{}: the tree of {} entries so far needs {tree} bytes of memory, and the pipeline needs \
-                     {minimum}, but only {} are available",
-                    self.start.input, self.progress.entries, self.start.memory
+                    "{}: the tree of {} entries so far needs {} of memory, and the pipeline needs {}, but only {} is \
+                     available",
+                    self.start.input,
+                    self.progress.entries,
+                    size_at_least(tree as u64),
+                    size_at_least(minimum as u64),
+                    size_at_most(self.start.memory as u64)
                 ),
                 expected: "a larger memory limit".into(),
             });

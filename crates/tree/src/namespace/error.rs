@@ -31,8 +31,8 @@ pub enum Fault {
     ParentMissing(Bytes),
     /// The parents contain more than [`LINK_HOPS_MAX`] symbolic links.
     TooManySymlinks,
-    /// An entry that is not a directory would replace a directory with this number of entries.
-    DirectoryNotEmpty(u32),
+    /// An entry that is not a directory would replace a directory that has entries.
+    DirectoryNotEmpty,
     /// The target of a hard link is this directory.
     LinkToDirectory(Bytes),
     /// The target of a hard link is missing in the input.
@@ -82,7 +82,7 @@ impl Fault {
                 format!("parent leads through a symbolic link to {}, which is missing", path.escaped())
             }
             Self::TooManySymlinks => "too many symbolic links on the way".into(),
-            Self::DirectoryNotEmpty(count) => format!("replaces a directory that has {count} entries"),
+            Self::DirectoryNotEmpty => "replaces a directory that is not empty".into(),
             Self::LinkToDirectory(target) => format!("hard link to the directory {}", display_path(target)),
             Self::LinkToNothing(target) => format!("hard link to {}, which is missing", display_path(target)),
             Self::LinkLoop(target) => format!("hard link to {}, which leads back to it", display_path(target)),
@@ -101,7 +101,7 @@ impl Fault {
             Self::RootNotDirectory | Self::ParentNotDirectory(_) => "a directory".into(),
             Self::ParentMissing(_) => "a directory that came earlier".into(),
             Self::TooManySymlinks => format!("at most {LINK_HOPS_MAX}"),
-            Self::DirectoryNotEmpty(_) => "an empty directory, or none, there".into(),
+            Self::DirectoryNotEmpty => "an empty directory, or no entry".into(),
             Self::LinkToDirectory(_) | Self::LinkToNothing(_) | Self::LinkLoop(_) => {
                 "the path of a file, device or link in the same input".into()
             }

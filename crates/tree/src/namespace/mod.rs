@@ -300,7 +300,7 @@ impl Namespace {
                 return Ok(());
             }
             (Type::Dir, _) if layered => return self.replace_directory(node, place, added),
-            (Type::Dir, _) if old.data > 0 => return Err(Fault::DirectoryNotEmpty(old.data)),
+            (Type::Dir, _) if old.data > 0 => return Err(Fault::DirectoryNotEmpty),
             // The new entry hides entries below all layers, like the old one.
             (_, Kind::Dir) => self.cut(node),
             _ => {}

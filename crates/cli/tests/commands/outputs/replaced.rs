@@ -133,7 +133,7 @@ fn each_command_warns_of_recovery_data_of_the_file_that_it_replaces() {
     for line in LINES {
         let name = output(line);
         let side_file = format!("d/{name}.recovery");
-        let expected = format!("{side_file} belongs to the file that was replaced (remove it, or write it again)");
+        let expected = format!("{side_file} belongs to the replaced file; remove it, or write it again");
         for (old, count) in [(Some("old"), 1), (None, 0)] {
             sandbox.write(&side_file, "recovery data");
             if let Some(old) = old {
@@ -141,7 +141,7 @@ fn each_command_warns_of_recovery_data_of_the_file_that_it_replaces() {
             }
             let ran = sandbox.good(&words(line, "d"));
             assert_eq!(ran.stderr.matches(&expected).count(), count, "{line}: {ran:?}");
-            assert_eq!(ran.stderr.matches("belongs to the file").count(), count, "{line}: {ran:?}");
+            assert_eq!(ran.stderr.matches("belongs to the replaced file").count(), count, "{line}: {ran:?}");
             assert_eq!(sandbox.read_text(&side_file), "recovery data", "{line}");
             sandbox.remove("d");
         }

@@ -64,7 +64,7 @@ fn an_existing_file_needs_force() {
     fs::write(&path, "old").unwrap();
     let error = open(&path, false).unwrap_err();
     assert!(matches!(&error, Error::Exists(Exists::File(found)) if *found == path), "{error}");
-    assert!(error.to_string().contains("exists already"), "{error}");
+    assert!(error.to_string().contains("already exists"), "{error}");
     let output = open(&path, true).unwrap();
     write(&output, 0, b"new");
     assert_eq!(fs::read(&path).unwrap(), b"old");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
+use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault, expectation};
 
 use crate::MadeFor;
 
@@ -65,11 +65,11 @@ pub enum Error {
         most: u8,
     },
     /// A key or a list of keys is malformed or of an unsupported kind.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Key {
         /// The fault, without the key.
         what: String,
-        /// Description of the accepted kinds.
+        /// Description of the accepted kinds; empty after a hint.
         expected: String,
     },
     /// The input could not be read.

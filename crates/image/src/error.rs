@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-use packline_runtime::{FailedOutput, MemoryFault, Problem};
+use packline_runtime::{FailedOutput, MemoryFault, Problem, expectation};
 use packline_volume::ReadError;
 
 /// Why an operation failed. The existing output, if any, is then unchanged.
@@ -23,13 +23,13 @@ pub enum Error {
         cause: io::Error,
     },
     /// The output cannot or must not be written, or the input cannot be read.
-    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
+    #[error("{path}: {what}{}", expectation(.expected), path = path.escaped())]
     Target {
         /// The file as the user named it.
         path: PathBuf,
         /// The file's type or problem.
         what: String,
-        /// Files that can be written or read instead.
+        /// Files that can be written or read instead; empty after a hint.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.
@@ -64,11 +64,11 @@ pub enum Error {
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
     /// The request contradicts itself or asks for something that does not exist, which is the user's error.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Request {
         /// The wrong part of the request, and the problem.
         what: String,
-        /// Requests that are possible instead.
+        /// Requests that are possible instead; empty after a hint.
         expected: String,
     },
 }

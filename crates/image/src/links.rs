@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use packline_runtime::Unsupported;
 use packline_tree::Bytes;
 use packline_volume::{Inode, Node, NodeId, ReadError};
 
@@ -51,9 +50,9 @@ impl Links {
 
     fn remember(&mut self, inode: &Inode, path: &[u8]) -> Result<(), ReadError> {
         let Some(left) = self.left.checked_sub(cost(path)) else {
-            let what = "not enough memory to remember the names of all files with several names".to_string();
-            let expected = "a larger memory limit, or hard links written as files".to_string();
-            return Err(ReadError::Unsupported(Unsupported { what, expected }));
+            let what = "not enough memory to remember the names of all files with several names; raise the memory limit, \
+                        or write hard links as files";
+            return Err(ReadError::unsupported(what, ""));
         };
         self.left = left;
         self.names.insert(inode.at, (path.to_vec(), inode.links - 1));

@@ -99,11 +99,10 @@ impl Definitions<'_> {
             uses.note(self.image.volume.content_place(file));
             data.sparse = file.sparse > 0;
             let end = self.offset.checked_add(file.size).filter(|end| i64::try_from(*end).is_ok());
-            self.offset =
-                end.ok_or_else(|| unsupported("the contents are longer than 2^63 bytes", "a smaller tree"))?;
+            self.offset = end.ok_or_else(|| unsupported("the contents are too long", "less than 2^63 bytes"))?;
         }
         let entry = Entry { path: path.clone(), kind: kind_of(Inode::clone(inode), link), meta: inode.meta, xattrs };
-        let expected = "an entry that a pseudo file can define, or a selection without it";
+        let expected = "an entry that a pseudo file can define";
         pseudo_definition(&entry, data).map_err(|what| unsupported(what, expected))
     }
 }

@@ -39,10 +39,7 @@ impl OwnerMap {
             return Err(format!("{last} is less than {first} (expected FIRST-LAST)"));
         }
         if to.checked_add(last - first).is_none() {
-            return Err(format!(
-                "{last} would become more than {} (expected a lower TO, or a shorter range)",
-                u32::MAX
-            ));
+            return Err(format!("{last} would become more than {}; use a lower TO, or a shorter range", u32::MAX));
         }
         let taken = [(users, &self.users), (groups, &self.groups)];
         if taken.iter().any(|(given, ranges)| *given && ranges.overlap(first, last)) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
-use packline_runtime::{MemoryFault, WorkFault};
+use packline_runtime::{MemoryFault, WorkFault, expectation};
 
 use crate::container::by_magic::ContentKind;
 
@@ -27,13 +27,13 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The output cannot be, or must not be, written; or the input is not supported.
-    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
+    #[error("{path}: {what}{}", expectation(.expected), path = path.escaped())]
     Target {
         /// The file as the user named it.
         path: PathBuf,
         /// The problem.
         what: String,
-        /// The contents that can be written or read instead.
+        /// The contents that can be written or read instead; empty after a hint.
         expected: String,
     },
     /// The output exists, and replacing it was not requested.
@@ -123,11 +123,11 @@ pub enum Error {
     #[error(transparent)]
     Pattern(#[from] packline_tree::PatternFault),
     /// The request contradicts itself or names something that does not exist. The user's error.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Request {
         /// The rejected part of the request, and the reason.
         what: String,
-        /// Requests that are valid instead.
+        /// Requests that are valid instead; empty after a hint.
         expected: String,
     },
 }
@@ -217,9 +217,7 @@ pub enum StreamError {
     Verity(#[from] packline_verity::Error),
     /// Damage to a .pln file that comes through a stream and has recovery data.
     #[cfg(feature = "pln")]
-    #[error(
-        "{0}; it has recovery data (expected a file, not a stream, because only a file is repaired when it is read)"
-    )]
+    #[error("{0}; it has recovery data, which can repair a file while it is read, but not a stream")]
     Repairable(#[source] Box<StreamError>),
 }
 

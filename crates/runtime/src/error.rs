@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::escape::Escape;
+use crate::fault::expectation;
 
 /// Why an output cannot be written, or work cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The output cannot or must not be written.
-    #[error("{path}: {what} (expected {expected})", path = path.escaped())]
+    #[error("{path}: {what}{}", expectation(.expected), path = path.escaped())]
     Target {
         /// The output as the user named it.
         path: PathBuf,

@@ -15,7 +15,7 @@ pub struct FormatFault {
     pub offset: u64,
     /// Description of the fault, with the value found.
     pub what: String,
-    /// Description of valid content.
+    /// Description of valid content; empty if the description of the fault implies it.
     pub expected: String,
 }
 
@@ -28,23 +28,30 @@ impl FormatFault {
 impl fmt::Display for FormatFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FormatFault { offset, what, expected } = self;
+        let expected = expectation(expected);
         if f.alternate() {
-            write!(f, "at byte {offset}: {what} (expected {expected})")
+            write!(f, "at byte {offset}: {what}{expected}")
         } else {
-            write!(f, "{what} at byte {offset} (expected {expected})")
+            write!(f, "{what} at byte {offset}{expected}")
         }
     }
 }
 
 impl std::error::Error for FormatFault {}
 
+/// Returns the end of a message: valid values in parentheses. They are empty if the message ends with a hint, which names an action.
+#[must_use]
+pub fn expectation(expected: &str) -> String {
+    if expected.is_empty() { String::new() } else { format!(" (expected {expected})") }
+}
+
 /// A feature of a file, or an option, is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} (expected {expected})")]
+#[error("{what}{}", expectation(.expected))]
 pub struct Unsupported {
     /// The feature or the option.
     pub what: String,
-    /// Supported values.
+    /// Supported values; empty after a hint.
     pub expected: String,
 }
 
@@ -135,4 +142,23 @@ pub fn unless_cancelled(cancel: &CancelToken) -> Result<(), WorkFault> {
 /// Turns a fault of the engine into an error of the work.
 pub fn of_fault<E: TaskError>(fault: Fault<E>) -> E {
     WorkFault::task_error(fault).unwrap_or_else(E::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_valid_values_are_in_parentheses() {
+        let fault = FormatFault::new(7, "a bad byte", "0");
+        assert_eq!(
+            (fault.to_string(), format!("{fault:#}")),
+            ("a bad byte at byte 7 (expected 0)".to_string(), "at byte 7: a bad byte (expected 0)".to_string())
+        );
+        assert_eq!(FormatFault::new(7, "a bad byte", "").to_string(), "a bad byte at byte 7");
+        assert_eq!(
+            Unsupported::new("too many records; use larger records", "").to_string(),
+            "too many records; use larger records"
+        );
+    }
 }

@@ -24,7 +24,7 @@ pub use base64::from_base64;
 pub use blake3_tree::Blake3Tree;
 pub use buffers::{Buffer, Buffers, SharedBytes, Spares};
 pub use error::{Error, Exists, ScratchError, WriteError};
-pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, of_fault, unless_cancelled};
+pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, expectation, of_fault, unless_cancelled};
 pub use hex::{from_hex, hex, nibble};
 pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
 pub use input::{FileInput, Input, InputStream, Source, open_regular};

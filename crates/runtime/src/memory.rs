@@ -217,8 +217,9 @@ pub fn enough(least: u64, needs: impl Fn(u64) -> u64) -> u64 {
 #[must_use]
 pub(crate) fn fewer_workers(granted: usize, wanted: usize, limit: Option<u64>) -> Option<String> {
     let limit = limit.unwrap_or(u64::MAX);
+    let limit = size_at_most(limit);
     let message =
-        || format!("workers: {granted} instead of {wanted}: no more fit into the memory limit of {limit} bytes");
+        || format!("workers: {granted} instead of {wanted}: more do not fit into the memory limit of {limit}");
     (granted < wanted).then(message)
 }
 
@@ -303,9 +304,9 @@ mod tests {
     fn a_user_is_warned_only_of_fewer_workers() {
         assert_eq!(fewer_workers(2, 2, None), None);
         assert!(
-            fewer_workers(1, 2, Some(9))
+            fewer_workers(1, 2, Some(64 << 20))
                 .unwrap()
-                .starts_with("workers: 1 instead of 2: no more fit into the memory limit of 9 bytes")
+                .starts_with("workers: 1 instead of 2: more do not fit into the memory limit of 64M")
         );
     }
 

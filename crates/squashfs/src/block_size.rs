@@ -25,7 +25,7 @@ impl BlockSize {
         let valid = bytes.is_power_of_two() && Self::RANGE.contains(&bytes);
         valid.then(|| BlockSize { log: bytes.ilog2() as u8 }).ok_or_else(|| Error::Limit {
             what: format!("a block size of {bytes} bytes"),
-            expected: format!("a power of two from {} to {}", Self::MIN, Self::MAX),
+            expected: "a power of two from 4K to 1M".to_string(),
         })
     }
 
@@ -74,7 +74,7 @@ mod tests {
             (0..1 << 21).filter_map(|bytes| BlockSize::new(bytes).ok()).map(BlockSize::bytes).collect();
         assert_eq!(sizes, [4096, 8192, 16384, 32768, 65536, 131_072, 262_144, 524_288, 1_048_576]);
         let error = BlockSize::new(5000).unwrap_err().to_string();
-        assert_eq!(error, "a block size of 5000 bytes (expected a power of two from 4096 to 1048576)");
+        assert_eq!(error, "a block size of 5000 bytes (expected a power of two from 4K to 1M)");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Errors of writing an image.
 
-use packline_runtime::{WorkFault, WriteError};
+use packline_runtime::{WorkFault, WriteError, expectation};
 
 /// Why an image could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// A part that is read back differs from what was written.
-    #[error("{what} at byte {offset} {is}, not what was written (expected the bytes that were packed)")]
+    #[error("{what} at byte {offset} {is}, not what was written")]
     ReadBack {
         /// Offset in bytes of the faulty part in the image.
         offset: u64,
@@ -31,11 +31,11 @@ pub enum Error {
         is: String,
     },
     /// The input does not fit into the format.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Limit {
         /// The value that is too large, with the path of the entry if one is affected.
         what: String,
-        /// The format's limit.
+        /// The format's limit; empty after a hint.
         expected: String,
     },
     /// Cancelled, or a bug in this program.

@@ -1,8 +1,9 @@
-//! Errors of sources: the file, the entry, the position and the expected value.
+//! Errors of sources: the file, the entry, the position and the expected value, which is empty if the fault ends with a hint.
 
 use std::path::PathBuf;
 
 use packline_runtime::escape::Escape;
+use packline_runtime::expectation;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -15,7 +16,7 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
-    #[error("{input}: {what} at byte {offset}{entry} (expected {expected})", entry = name_entry(.entry))]
+    #[error("{input}: {what} at byte {offset}{entry}{}", expectation(.expected), entry = name_entry(.entry))]
     Malformed {
         /// The input's name as given by the user; `standard input` for a pipe.
         input: String,
@@ -27,13 +28,13 @@ pub enum Error {
         expected: String,
     },
     /// An input is not of the expected kind.
-    #[error("{input}: {what} (expected {expected})")]
+    #[error("{input}: {what}{}", expectation(.expected))]
     Input { input: String, what: String, expected: String },
     /// An entry is invalid (a hard link to a missing file, a name that is too long).
-    #[error("{input}: {entry}: {what} (expected {expected})", entry = .entry.escaped())]
+    #[error("{input}: {entry}: {what}{}", expectation(.expected), entry = .entry.escaped())]
     Entry { input: String, entry: Vec<u8>, what: String, expected: String },
     /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or contradictory.
-    #[error("{input}: line {line}: {what} (expected {expected})")]
+    #[error("{input}: line {line}: {what}{}", expectation(.expected))]
     Line {
         input: String,
         /// Line number, from 1.

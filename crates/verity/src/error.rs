@@ -3,7 +3,7 @@
 use std::io;
 
 use packline_engine::Fault;
-use packline_runtime::{MemoryFault, WorkFault, of_fault};
+use packline_runtime::{MemoryFault, WorkFault, expectation, of_fault};
 
 /// Why a tree could not be built, checked or signed.
 #[derive(Debug, thiserror::Error)]
@@ -27,11 +27,11 @@ pub enum Error {
         bytes: u64,
     },
     /// The superblock is missing or invalid.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Superblock {
         /// The fault.
         what: String,
-        /// The expected value.
+        /// The expected value; empty after a hint.
         expected: String,
     },
     /// A certificate is unusable, or does not belong to the key.

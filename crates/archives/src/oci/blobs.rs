@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use packline_runtime::escape::Escape;
+use packline_runtime::memory::{size_at_least, size_at_most};
 use packline_tree::Error;
 
 use super::archive::Archive;
@@ -45,9 +46,9 @@ impl Blobs {
     /// A document. `None` if it does not exist.
     pub fn document(&self, name: &str, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let Some(blob) = self.find(path)? else { return Ok(None) };
-        let what = || format!("{path} has {} bytes", blob.size());
         if blob.size() > DOCUMENT_MOST {
-            return Err(wrong(name, what(), format!("at most {DOCUMENT_MOST} bytes of a document")));
+            let what = format!("{path} has a size of {}", size_at_least(blob.size()));
+            return Err(wrong(name, what, format!("at most {} for a document", size_at_most(DOCUMENT_MOST))));
         }
         let mut bytes = Vec::new();
         let read = blob.open()?.take(DOCUMENT_MOST).read_to_end(&mut bytes);

@@ -157,17 +157,12 @@ impl<'a> Merge<'a> {
             return Ok(());
         }
         let what = format!(
-            "the tree of {} entries so far needs {} of memory, but only {} is available",
+            "the tree of {} entries so far needs {} of memory, but only {} is available; raise the memory limit",
             self.entries,
             size_at_least(memory),
             size_at_most(self.options.memory)
         );
-        Err(Error::Entry {
-            input: adding.name.to_string(),
-            entry: path.to_vec(),
-            what,
-            expected: "a larger memory limit".into(),
-        })
+        Err(Error::Entry { input: adding.name.to_string(), entry: path.to_vec(), what, expected: String::new() })
     }
 }
 

@@ -218,8 +218,7 @@ impl StackSource {
                 let input = self.layers[layer].name.clone();
                 let entry = path.to_vec();
                 let what = format!("the content could not be kept: {}", self.contents.failure());
-                let expected = "space for it in a directory for temporary files".to_string();
-                return Err(Error::Entry { input, entry, what, expected });
+                return Err(Error::Entry { input, entry, what, expected: String::new() });
             }
             ContentLocation::Nothing | ContentLocation::Elsewhere(_) => Current::Nothing,
         };

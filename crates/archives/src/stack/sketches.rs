@@ -108,13 +108,13 @@ impl StackSource {
             return Ok(());
         }
         let what = format!(
-            "comparing {contents} files may need {} of memory and the tree needs {}, but only {} is available",
+            "comparing {contents} files may need {} of memory and the tree needs {}, but only {} is available; raise the \
+             memory limit, or order the files by path",
             size_at_least(needed),
             size_at_least(taken),
             size_at_most(self.options.memory)
         );
-        let expected = "a larger memory limit, or an order by path".to_string();
-        Err(Error::Input { input: self.names(), what, expected })
+        Err(Error::Input { input: self.names(), what, expected: String::new() })
     }
 
     fn names(&self) -> String {

@@ -277,7 +277,7 @@ fn rejects_too_large_a_tree() {
     options.memory = 200_000;
     let error = lines(&mut StackSource::new(layers(&[&names]), options)).unwrap_err();
     assert!(error.starts_with("layer 0: directory/file 00"), "{error}");
-    assert!(error.ends_with("but only 195K is available (expected a larger memory limit)"), "{error}");
+    assert!(error.ends_with("but only 195K is available; raise the memory limit"), "{error}");
 }
 
 /// A directory with files below and above the size that readers read completely, holes, links and a deep path.

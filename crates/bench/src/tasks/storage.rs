@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, statvfs};
 
 use crate::programs::program::Program;
-use crate::report::{Input, Report, Storage, Task};
+use crate::report::{Input, Report, Storage, Task, binary_bytes};
 use crate::runs::facts::empty_report;
 use crate::runs::work_dir::{WorkDir, remove};
 use crate::settings::StorageSettings;
@@ -56,7 +56,9 @@ pub fn measure(name: &str, path: &Path, bytes: Option<u64>, clock: Clock) -> Res
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let bytes = bytes.unwrap_or((free / 10).min(DEFAULT_BYTES)).next_multiple_of(PIECE as u64);
     if bytes > free {
-        return Err(Error::failed(format!("{name}: {free} bytes are free (expected {bytes}, to measure it)")));
+        let free = binary_bytes(free);
+        let needed = binary_bytes(bytes);
+        return Err(Error::failed(format!("{name}: only {free} are free (expected at least {needed})")));
     }
     let mut write = f64::INFINITY;
     let mut read = f64::INFINITY;

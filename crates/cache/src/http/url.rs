@@ -37,10 +37,12 @@ impl Url {
         let https = match &*scheme.to_ascii_lowercase() {
             "http" => false,
             "https" if cfg!(feature = "https") => true,
-            "https" => return Err(wrong("cannot be used (expected http://, or a build with the feature 'https')")),
+            "https" => {
+                return Err(wrong("cannot be used (expected http://); a build with the feature 'https' can use it"));
+            }
             "s3" => {
                 return Err(wrong(
-                    "cannot be used (expected http:// or https://; bazel-remote serves a bucket of S3 by HTTP)",
+                    "cannot be used (expected http:// or https://); bazel-remote serves a bucket of S3 by HTTP",
                 ));
             }
             _ => return Err(wrong("is of an unknown kind (expected http:// or https://)")),

@@ -139,7 +139,7 @@ impl Style {
         } else {
             let suffix = &self.suffix;
             let options = self.output_options;
-            let what = format!("the name does not end in '{suffix}' (expected {options})");
+            let what = format!("the name does not end in '{suffix}'; use {options}");
             return Err(Failure::failed(format!("{}: {what}", path.escaped())));
         };
         let name = OsStr::from_bytes(&name);
@@ -172,8 +172,8 @@ impl Style {
         if let CommandInput::File(input) = file.place {
             io.refuse_input(input)?;
         }
-        if let Some(expected) = self.instead_of_terminal.filter(|_| io.out_terminal) {
-            return Err(Failure::usage(format!("standard output is a terminal (expected {expected})")));
+        if let Some(instead) = self.instead_of_terminal.filter(|_| io.out_terminal) {
+            return Err(Failure::usage(format!("standard output is a terminal; use {instead}")));
         }
         Ok(io.stdout_target())
     }

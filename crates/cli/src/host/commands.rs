@@ -68,7 +68,7 @@ impl PseudoHost for DefinitionHost {
     }
 
     fn permits_commands(&self) -> Result<(), String> {
-        if self.commands { Ok(()) } else { Err("--run-commands, which permits it".to_owned()) }
+        if self.commands { Ok(()) } else { Err("--run-commands permits it".to_owned()) }
     }
 
     fn run(&mut self, command: &[u8]) -> io::Result<File> {

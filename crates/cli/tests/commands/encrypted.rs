@@ -161,7 +161,7 @@ fn asks_for_passphrase_of_key() {
     assert!(given.status == 0 && given.stdout == content, "{}", given.stderr);
     let none = detached(&sandbox, &words);
     assert!(
-        none.status == 1 && none.stderr.contains("no passphrase for the identity file armored (expected"),
+        none.status == 1 && none.stderr.contains("no passphrase for the identity file armored; give it on a terminal"),
         "{none:?}"
     );
 

@@ -102,8 +102,7 @@ fn a_damaged_stream_is_repaired_once_it_is_in_a_file() {
     file[300_000] ^= 1;
     file.splice(400_000..400_000, *b"inserted");
     sandbox.write("x.pln", &file);
-    let expected =
-        "; it has recovery data (expected a file, not a stream, because only a file is repaired when it is read)";
+    let expected = "; it has recovery data, which can repair a file while it is read, but not a stream";
     for command in ["decompress --stdout", "cat -", "decompress --stdout -j0", "cat --range 10.. -"] {
         let ran = sandbox.shell(&format!("cat x.pln | $P {command}"));
         let skipped = if command.contains("10") { 10 } else { 0 };

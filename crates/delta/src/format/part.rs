@@ -138,7 +138,7 @@ impl Part {
         }
         let mut plain = vec![0; self.plain];
         let decoded = decoder.decompress(reference, &self.payload, &mut plain);
-        decoded.map_err(|cause| Error::corrupt(self.offset, cause.to_string(), "a part that decompresses"))?;
+        decoded.map_err(|cause| Error::corrupt(self.offset, cause.to_string(), ""))?;
         Ok(plain)
     }
 

@@ -88,10 +88,8 @@ impl LockedKeys {
 
     fn asked(&self, identities: &Identities, limit: Option<u64>) -> Result<Vec<Key>, Error> {
         let name = &self.name;
-        let no_answer = |what: &str| {
-            let expected = "a terminal to ask for it, --passphrase-file FILE, or a file without a passphrase";
-            Error::key(format!("{what} for {name}"), expected)
-        };
+        let no_answer =
+            |what: &str| Error::key(format!("{what} for {name}; give it on a terminal or in a passphrase file"), "");
         let mut open = |passphrase: &SecretString| self.open(passphrase, limit);
         match ask_for(identities, &format!(" of {name}"), &mut open)? {
             AskResult::Opened(keys) => Ok(keys),

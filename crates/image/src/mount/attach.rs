@@ -90,14 +90,17 @@ fn check_access(request: &MountRequest) -> Result<(), Error> {
     let pretended = rustix::process::geteuid().as_raw();
     let user = kernel_user().unwrap_or(pretended);
     if request.allow_root && user != pretended {
-        let what = "allow-root would lock out the real user, because fakeroot and pseudo show another user".to_string();
-        return Err(Error::Request { what, expected: "allow-other, or a run without fakeroot and pseudo".to_string() });
+        let what =
+            "allow-root would lock out the real user, because fakeroot and pseudo show another user; use allow-other, \
+                    or run without fakeroot and pseudo"
+                .to_string();
+        return Err(Error::Request { what, expected: String::new() });
     }
     if !request.auto_unmount || lets_others_in(request) || user == 0 {
         return Ok(());
     }
-    let what = "automatic unmounting of a user's mount works only if other users may access it".to_string();
-    Err(Error::Request { what, expected: "allow-other together with auto-unmount".to_string() })
+    let what = "automatic unmounting of a user's mount works only if other users may access it; use allow-other, too";
+    Err(Error::Request { what: what.to_string(), expected: String::new() })
 }
 
 /// Returns the effective user that the kernel knows. fakeroot and pseudo replace it in libc.

@@ -213,8 +213,9 @@ impl<'a> Content<'a> {
     fn unstorable(&mut self, path: &[u8], reason: &str) -> Result<(), Error> {
         let path = path.escaped();
         if self.asked.refuse_unstorable {
-            let what = format!("{}: {path}: {reason}", self.opened.display_path.escaped());
-            return Err(Error::Request { what, expected: "leave to skip it".to_string() });
+            let what =
+                format!("{}: {path}: {reason}; leaving it out is not permitted", self.opened.display_path.escaped());
+            return Err(Error::Request { what, expected: String::new() });
         }
         self.observer.warning(&format!("{path}: {reason}: left out"));
         Ok(())

@@ -69,10 +69,9 @@ pub(super) fn parse(place: TextLine<'_>, line: &[u8], host: &mut dyn PseudoHost)
         }
         b'd' | b'm' | b'b' | b'c' | b's' | b'i' | b'f' | b'D' | b'M' | b'B' | b'C' | b'S' | b'I' | b'F' | b'R' => {
             let attributes = Attributes::read(&mut words, letter.is_ascii_uppercase(), host)?;
-            if let (b'f' | b'F', Err(expected)) = (letter, host.permits_commands()) {
-                return Err(
-                    place.error("the content is the output of a command, but commands may not be run", expected)
-                );
+            if let (b'f' | b'F', Err(hint)) = (letter, host.permits_commands()) {
+                let what = format!("the content is the output of a command, but commands may not be run; {hint}");
+                return Err(place.error(what, ""));
             }
             Action::Add(added(letter.to_ascii_lowercase(), attributes, &mut words)?)
         }

@@ -53,7 +53,7 @@ pub trait PseudoHost {
     /// Whether commands may be run. It is called for each definition with a command, before the first command runs.
     ///
     /// # Errors
-    /// Commands may not be run. The text says what permits them.
+    /// Commands may not be run. The text is a hint on what permits them.
     fn permits_commands(&self) -> Result<(), String> {
         Ok(())
     }

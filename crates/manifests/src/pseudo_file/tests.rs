@@ -180,7 +180,7 @@ impl PseudoHost for Careful {
     }
 
     fn permits_commands(&self) -> Result<(), String> {
-        Err("permission".into())
+        Err("ask for permission".into())
     }
 
     fn run(&mut self, _: &[u8]) -> io::Result<File> {
@@ -193,7 +193,7 @@ fn rejects_commands_early_if_they_may_not_run() {
     let mut pseudo = PseudoFile::new(Careful, 9);
     let refused = pseudo.read_stream("list", Cursor::new(b"a d 755 0 0\na/b f 644 0 0 echo x\n".to_vec())).unwrap_err();
     let expected =
-        "list: line 2: the content is the output of a command, but commands may not be run (expected permission)";
+        "list: line 2: the content is the output of a command, but commands may not be run; ask for permission";
     assert_eq!(refused.to_string(), expected);
 }
 

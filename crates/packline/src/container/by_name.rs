@@ -77,16 +77,23 @@ impl Container {
     #[cfg(not(all(feature = "lrz", feature = "pln")))]
     pub(crate) fn left_out(self) -> Error {
         Error::Request {
-            what: format!("this build has no .{} files", self.name()),
-            expected: format!("one with the feature '{}' of the crate packline", self.name()),
+            what: format!(
+                "this build has no .{name} files; build it with the feature '{name}' of the crate packline",
+                name = self.name()
+            ),
+            expected: String::new(),
         }
     }
 
     /// The error for a container that holds no trees.
     pub(crate) fn no_tree(name: &str) -> Error {
         Error::Request {
-            what: format!("the container '{name}' holds one file or stream, not a tree"),
-            expected: format!("{}; packline compress writes .pln files, also from a tar", containers_of_trees()),
+            what: format!(
+                "the container '{name}' holds one file or stream, not a tree (expected {}); packline compress writes .pln \
+                 files, also from a tar",
+                containers_of_trees()
+            ),
+            expected: String::new(),
         }
     }
 }

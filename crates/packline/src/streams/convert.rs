@@ -49,8 +49,8 @@ pub fn compress(
         Container::Lrz => {
             #[cfg(feature = "pln")]
             if options.recipients.is_some() {
-                let what = format!("{}: a .lrz file for recipients", input.shown().escaped());
-                return Err(Error::Request { what, expected: "pln".to_string() });
+                let what = format!("{}: a .lrz file cannot be encrypted for recipients", input.shown().escaped());
+                return Err(Error::Request { what, expected: "a .pln file".to_string() });
             }
             let write = options.codec.as_deref().map_or_else(|| Ok(Default::default()), lrz_options)?;
             let request = options.request(input, target, write);
@@ -81,8 +81,8 @@ pub fn decompress(
     let (start, length) = bounds(range);
     match found {
         Some(ContentKind::Lrz) if (start, length) != (0, None) => Err(Error::Request {
-            what: format!("{}: a part of a .lrz file", source.shown().escaped()),
-            expected: "the complete file; only .pln files can be read in part".to_string(),
+            what: format!("{}: a .lrz file cannot be read in part", source.shown().escaped()),
+            expected: "a .pln file".to_string(),
         }),
         #[cfg(feature = "lrz")]
         Some(ContentKind::Lrz) => {
@@ -112,7 +112,7 @@ pub fn decompress(
         #[cfg(not(feature = "pln"))]
         _ => Err(Error::Request {
             what: format!("{}: not a .lrz file", source.shown().escaped()),
-            expected: "one".to_string(),
+            expected: "a .lrz file".to_string(),
         }),
     }
 }

@@ -174,11 +174,11 @@ impl OutputStream {
     pub(crate) fn check(&mut self, size: u64, expected: Option<Checksum>) -> Result<(), Error> {
         let Destination::File { sink, file, .. } = &mut self.destination else {
             let what = "a stream cannot be read again".into();
-            let expected = "a file, or no check".into();
+            let expected = "a file".into();
             return Err(Error::Target { path: self.display_path.clone(), what, expected });
         };
         let Some(expected) = expected else {
-            let cause = io::Error::other("the archive has no checksum of its content (expected one)");
+            let cause = io::Error::other("the archive has no checksum of its content");
             return Err(self.refused("cannot check", cause));
         };
         let written = sink.flush().and_then(|()| sink.end_hole()).and_then(|()| sink.sync());

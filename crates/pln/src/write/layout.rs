@@ -54,8 +54,7 @@ impl<'a> Layout<'a> {
     fn record(&mut self, compressed: &CompressedRecord) -> Result<(), Error> {
         let number = self.written.records;
         if number == RECORDS_MOST {
-            let expected = format!("at most {RECORDS_MOST}; use larger records");
-            return Err(Error::Unsupported(Unsupported { what: format!("more than {number} records"), expected }));
+            return Err(Unsupported::new(format!("more than {number} records; use larger records"), "").into());
         }
         self.write(compressed.bytes())?;
         self.written.records += 1;

@@ -1,5 +1,8 @@
 //! Errors of base images.
 
+use packline_runtime::expectation;
+use packline_runtime::memory::{size_at_least, size_at_most};
+
 use crate::read::ReadError;
 
 /// Why no block of an image can be reused.
@@ -9,11 +12,11 @@ pub enum BaseError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// No block of the image fits into the new one.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Fit {
         /// The property of the image.
         what: String,
-        /// The property of the new image.
+        /// The property of the new image; empty after a hint.
         expected: String,
     },
     /// Another encoder may have written the blocks. They fit, and can be reused on request.
@@ -25,7 +28,11 @@ pub enum BaseError {
         expected: String,
     },
     /// The index of the blocks does not fit into memory.
-    #[error("its {blocks} blocks need more than {allowed} bytes of memory (expected {needed} at least)")]
+    #[error(
+        "its {blocks} blocks need more than {} of memory (expected at least {})",
+        size_at_most(*allowed),
+        size_at_least(*needed)
+    )]
     Memory {
         /// Maximum number of blocks of the image.
         blocks: u64,

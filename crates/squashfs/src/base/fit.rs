@@ -2,6 +2,7 @@
 
 use packline_codec::{Spec, XzParams};
 use packline_runtime::FormatFault;
+use packline_runtime::memory::size_at_most;
 
 use crate::format::compressor::compressor_id;
 use crate::format::record::Record;
@@ -13,8 +14,9 @@ use super::BaseError;
 /// Checks that readers of a new image with `options` can decode the blocks of `image`.
 pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
     if matches!(options.codec, Spec::None) {
-        let what = "has no block that can be taken: codec 'none' compresses nothing";
-        return Err(BaseError::fit(what, "another codec for the new image, or no base"));
+        let what =
+            "has no block that can be taken, because codec 'none' compresses nothing; use another codec, or no base";
+        return Err(BaseError::fit(what, ""));
     }
     let superblock = image.superblock();
     let new =
@@ -24,8 +26,8 @@ pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseErro
         return Err(BaseError::fit(what, format!("{}, as in the new image", options.codec.name())));
     }
     if superblock.block_size != options.block_size {
-        let what = format!("has blocks of {} bytes", superblock.block_size);
-        return Err(BaseError::fit(what, format!("{}, as in the new image", options.block_size)));
+        let [old, new] = [superblock.block_size, options.block_size].map(|size| size_at_most(size.into()));
+        return Err(BaseError::fit(format!("has blocks of {old}"), format!("{new}, as in the new image")));
     }
     match (image.codec(), &options.codec) {
         (Spec::Xz(base), Spec::Xz(new)) => check_xz(base, new, options.block_size),
@@ -41,8 +43,11 @@ fn check_xz(base: &XzParams, new: &XzParams, block_size: BlockSize) -> Result<()
     let old = size(base)?;
     let most = size(new)?;
     if old > most {
-        let what = format!("has a dictionary of {old} bytes");
-        return Err(BaseError::fit(what, format!("at most {most}, as in the new image")));
+        let [old, most] = [old, most].map(|size| size_at_most(size.into()));
+        return Err(BaseError::fit(
+            format!("has a dictionary of {old}"),
+            format!("at most {most}, as in the new image"),
+        ));
     }
     if base.filters.iter().any(|filter| !new.filters.iter().any(|other| other == filter)) {
         let what = format!("is compressed with {}", Spec::Xz(base.clone()));

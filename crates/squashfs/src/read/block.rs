@@ -319,7 +319,7 @@ impl BlockDecoder {
         let stored = &self.stored[at..at + place.stored as usize];
         if place.compressed {
             let decoded = self.image.check_strictly(stored).and_then(|()| self.decoder.decompress(stored, out));
-            return decoded.map_err(|error| malformed(place, out.len(), &error));
+            return decoded.map_err(|error| malformed(place, &error));
         }
         check_length(place, stored.len(), stored.len().min(out.len()))?;
         out[..stored.len()].copy_from_slice(stored);
@@ -335,10 +335,10 @@ pub(super) fn check_length(place: BlockPlace, found: usize, expected: usize) -> 
     Err(ReadError::corrupt(place.offset, format!("block of {found} bytes"), format!("{expected} bytes")))
 }
 
-fn malformed(place: BlockPlace, space: usize, error: &CodecError) -> ReadError {
+fn malformed(place: BlockPlace, error: &CodecError) -> ReadError {
     match error {
         CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
-            ReadError::corrupt(place.offset, error.to_string(), format!("a compressed block of {space} bytes at most"))
+            ReadError::corrupt(place.offset, error.to_string(), "")
         }
         other => ReadError::internal(other.to_string()),
     }

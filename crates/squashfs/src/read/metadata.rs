@@ -168,7 +168,7 @@ fn bad_header(area: &Area, offset: u64, length: usize, space: usize) -> ReadErro
 
 fn bad_block(area: &Area, offset: u64, cause: &CodecError) -> ReadError {
     let what = format!("{}: a metadata block does not decompress: {cause}", area.name);
-    ReadError::corrupt(offset, what, "a sound block of at most 8192 bytes")
+    ReadError::corrupt(offset, what, "")
 }
 
 /// Reads a table from a position on, across blocks. Holds the current block, so that further reads take no lock. A clone continues from the

@@ -355,14 +355,14 @@ impl<'s> Writer<'s> {
             return Err(Error::Limit {
                 what: format!(
                     "{}: the tree of {} entries so far needs {} of memory, and the pipeline needs {}, but only {} is \
-                     available",
+                     available; raise the memory limit",
                     self.start.input,
                     self.progress.entries,
                     size_at_least(tree as u64),
                     size_at_least(minimum as u64),
                     size_at_most(self.start.memory as u64)
                 ),
-                expected: "a larger memory limit".into(),
+                expected: String::new(),
             });
         }
         let more = wanted.saturating_sub(self.tree_reservation.bytes());

@@ -76,9 +76,7 @@ impl<T> Tried<T> for rustix::io::Result<T> {
 }
 
 fn multiplied() -> String {
-    format!(
-        "more than {FOLLOWED_MOST} entries are below links to directories (expected links that do not multiply them)"
-    )
+    format!("more than {FOLLOWED_MOST} entries are below links to directories, which multiply them")
 }
 
 fn turned(was: FileType, is: FileType) -> io::Error {

@@ -123,10 +123,12 @@ impl Settings {
         if let Some(kind) = kind.filter(|kind| *kind != FileKind::Pln) {
             let what = match self.recovery {
                 Some(_) => format!(
-                    "the name suggests {kind}, which cannot contain recovery data (expected .pln, or 'packline protect' for files of any kind)"
+                    "the name suggests {kind}, which cannot contain recovery data (expected .pln); 'packline protect' protects files of any kind"
                 ),
                 None => {
-                    format!("the name suggests {kind} (expected a name that ends in .pln, or --stdout)")
+                    format!(
+                        "the name suggests {kind} (expected a name that ends in .pln); use --stdout for another name"
+                    )
                 }
             };
             return Err(wrong("output", what));
@@ -234,7 +236,7 @@ fn codings(compression: &Compression) -> Result<Vec<Coding>, Failure> {
     let codecs = if compression.codec.is_empty() { usual.as_slice() } else { compression.codec.as_slice() };
     packline::requests::pln_codings(codecs).map_err(|error| match error {
         Error::Codec(CodecError::UnknownCodec { found, known }) => {
-            wrong("codec", format!("unknown codec '{found}' (expected one of {known}; {STDOUT_HINT})"))
+            wrong("codec", format!("unknown codec '{found}' (expected one of {known}); {STDOUT_HINT}"))
         }
         error => wrong("codec", error),
     })

@@ -31,7 +31,7 @@ fn is_directory(path: &Path) -> bool {
 fn not_written(path: &Path, kind: FileKind, hint: &str) -> Failure {
     let expected = "a directory, or a tar: .tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2";
     Failure::usage(format!(
-        "{}: the name suggests {kind}, which packline cannot write (expected {expected}; {hint})",
+        "{}: the name suggests {kind}, which packline cannot write (expected {expected}); {hint}",
         path.escaped()
     ))
 }

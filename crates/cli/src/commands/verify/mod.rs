@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use packline::requests::{Archive, OpenedFile};
 use packline::{Input, Progress, Resources};
 use packline_image::OpenedImage;
+use packline_runtime::expectation;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
@@ -258,7 +259,8 @@ fn text(image: &OpenedImage, finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
-    format!("{}: {name}{note}{what} at byte {offset} (expected {expected})\n", image.display_path.escaped())
+    let expected = expectation(expected);
+    format!("{}: {name}{note}{what} at byte {offset}{expected}\n", image.display_path.escaped())
 }
 
 fn object(finding: &Finding) -> Value {

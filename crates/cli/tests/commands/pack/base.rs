@@ -102,7 +102,10 @@ fn a_base_that_cannot_be_used_is_refused_and_nothing_is_written() {
     assert!(
         refused(&["--base", "old.sqfs", "-c", "xz", "--base-any"]).contains("is compressed with gzip (expected xz")
     );
-    assert!(refused(&["--base", "old.sqfs", "-b", "32K", "--base-any"]).contains("has blocks of 16384 bytes"));
+    assert!(
+        refused(&["--base", "old.sqfs", "-b", "32K", "--base-any"])
+            .contains("has blocks of 16K (expected 32K, as in the new image)")
+    );
     assert!(refused(&["--base", "new", "--base-any"]).starts_with("packline: new: "));
     assert!(sandbox.bad(2, &["pack", "new", "image", "--base-any"]).contains("--base"));
     assert!(sandbox.bad(2, &["pack", "new", "image", "--base", "old.sqfs", "--dry-run"]).contains("--dry-run"));

@@ -9,11 +9,11 @@ fn rejects_unpackable_definitions_first() {
     for (line, expected) in [
         (
             "x f 644 0 0 echo hi",
-            "m: line 2: the content is the output of a command, but commands may not be run (expected --run-commands",
+            "m: line 2: the content is the output of a command, but commands may not be run; --run-commands permits it",
         ),
         (
             "x F 5 644 0 0 echo hi",
-            "m: line 2: the content is the output of a command, but commands may not be run (expected --run-commands",
+            "m: line 2: the content is the output of a command, but commands may not be run; --run-commands permits it",
         ),
         ("x l nothing-here", "m: line 2: `nothing-here`: No such file or directory"),
         ("x h nothing-here", "m: line 2: `nothing-here`: No such file or directory"),

@@ -291,7 +291,7 @@ fn rejects_malformed_documents_and_layers() {
                 fs::write(layout.path(&manifest), "x".repeat(5 << 20)).unwrap();
                 manifest
             }),
-            "has 5242880 bytes (expected at most 4194304 bytes of a document)",
+            "has a size of 5M (expected at most 4M for a document)",
         ),
         (
             Box::new(|layout, manifest| {

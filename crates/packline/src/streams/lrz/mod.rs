@@ -114,10 +114,7 @@ pub fn lrz_pack(request: CompressRequest<WriteOptions>, observer: &mut dyn Obser
     #[cfg(feature = "recovery")]
     if request.recovery.is_some() {
         let what = "recovery data in a .lrz file".to_string();
-        return Err(Error::Request {
-            what,
-            expected: "a file of its own, which protects files of any kind".to_string(),
-        });
+        return Err(Error::Request { what, expected: "recovery data in a separate file".to_string() });
     }
     let is_stream = matches!(request.target, Output::Stream(..));
     let compress = |source: packline_lrz::Source<'_>,

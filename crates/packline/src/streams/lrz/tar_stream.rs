@@ -77,7 +77,7 @@ fn cannot_start(name: &str, cause: &io::Error) -> Error {
 
 fn internal() -> Error {
     let what = "internal error: the thread that reads the directory panicked".to_string();
-    Error::Request { what, expected: "no panic".to_string() }
+    Error::Request { what, expected: String::new() }
 }
 
 /// Writes the tar; returns a warning for each entry that was left out.

@@ -160,5 +160,5 @@ fn cannot_start(display_path: &Path, cause: &io::Error) -> Error {
 /// The error for a thread that panicked. `does` says what the thread does.
 pub(super) fn internal(does: &str) -> Error {
     let what = format!("internal error: the thread that {does} panicked");
-    Error::Request { what, expected: "no panic".to_string() }
+    Error::Request { what, expected: String::new() }
 }

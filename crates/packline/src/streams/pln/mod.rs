@@ -184,8 +184,8 @@ fn salvage(
         share.with_rest(resources, |rest| packline_pln::salvage(damaged.source(), sink, &mut |_| {}, rest, observer));
     match read {
         Ok(salvaged) => observer.warning(&format!(
-            "{}: {} bytes of its content are intact; {} are lost and are zeros in the output (expected a file without damage; 'packline \
-             verify' lists it)",
+            "{}: {} bytes of its content are intact; {} are lost and are zeros in the output; 'packline verify' lists the \
+             damage",
             opened.display_path.escaped(),
             salvaged.bytes,
             salvaged.lost,

@@ -243,15 +243,15 @@ fn rejects_an_image_that_does_not_fit() {
         }
     };
     let large = Options { block_size: BlockSize::new(8192).unwrap(), ..options("gzip") };
-    assert_eq!(fits(&large, &options("gzip")), "has blocks of 8192 bytes");
+    assert_eq!(fits(&large, &options("gzip")), "has blocks of 8K");
     assert_eq!(fits(&options("xz"), &options("gzip")), "is compressed with xz");
     assert_eq!(fits(&options("xz:x86,arm"), &options("xz:x86")), "is compressed with xz:dictsize=8K,x86,arm");
     let wide = Options { block_size: BlockSize::new(65_536).unwrap(), ..options("xz:dictsize=64K") };
     let narrow = Options { block_size: wide.block_size, ..options("xz:dictsize=32K") };
-    assert_eq!(fits(&wide, &narrow), "has a dictionary of 65536 bytes");
+    assert_eq!(fits(&wide, &narrow), "has a dictionary of 64K");
     assert_eq!(
         fits(&options("gzip"), &options("none")),
-        "has no block that can be taken: codec 'none' compresses nothing"
+        "has no block that can be taken, because codec 'none' compresses nothing; use another codec, or no base"
     );
 }
 

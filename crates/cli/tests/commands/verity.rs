@@ -71,6 +71,24 @@ fn side_files_that_do_not_belong_to_the_new_image_are_named_once() {
     assert_eq!(sandbox.read_text("i.roothash.p7s"), "signature");
 }
 
+#[test]
+fn verify_names_the_tree_after_an_image() {
+    let sandbox = tree();
+    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
+    let end = sandbox.read("i.sqfs").len();
+    sandbox.good(&["verity", "-q", "--append", "i.sqfs"]);
+    let printed = sandbox.good(&["verify", "--notes", "i.sqfs"]).text();
+    let place = format!(" follows the image at byte {end}; 'packline verify --roothash HASH' compares it\n");
+    assert!(printed.starts_with("i.sqfs: note: a dm-verity hash tree of ") && printed.contains(&place), "{printed}");
+    assert!(printed.contains("i.sqfs: sound, 1 note\n"), "{printed}");
+    let printed = sandbox.good(&["verify", "--notes", "--json", "i.sqfs"]).text();
+    assert!(printed.contains(" follows the image\"") && printed.contains(&format!("\"offset\":{end}")), "{printed}");
+    // Other bytes after an image are still named as such.
+    sandbox.write("j.sqfs", [&sandbox.read("i.sqfs")[..], b"more"].concat());
+    let printed = sandbox.good(&["verify", "--notes", "j.sqfs"]).text();
+    assert!(printed.contains(" bytes after the image, not all zero at byte "), "{printed}");
+}
+
 /// Without a tree, the ending does not choose a container.
 #[test]
 fn ending_raw_is_that_of_an_image_with_its_tree() {

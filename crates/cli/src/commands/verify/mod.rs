@@ -9,7 +9,7 @@ mod verity;
 
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Archive, OpenedFile};
+use packline::requests::{AppendedTree, Archive, OpenedFile, appended_tree};
 use packline::{Input, Progress, Resources};
 use packline_image::OpenedImage;
 use packline_runtime::expectation;
@@ -23,6 +23,7 @@ use crate::args::{Command, Invocation, wrong};
 use crate::commands::recovery::sidecar_beside;
 use crate::ui::escape::{Escape, escaped_path, put_json};
 use crate::ui::failure::Failure;
+use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::size::{count, show_bytes};
@@ -154,9 +155,11 @@ impl Verify {
         refuse_keys(&archive, invocation)?;
         match archive {
             Archive::SquashFs(image) => {
-                self.verify_image(&image, &resources, options, io)?;
                 // A device does not end with its image.
-                match file.filter(OpenedFile::is_regular) {
+                let file = file.filter(OpenedFile::is_regular);
+                let tree = file.as_ref().filter(|_| self.notes).and_then(|file| appended_tree(file).ok().flatten());
+                self.verify_image(&image, tree, &resources, options, io)?;
+                match file {
                     Some(file) => Ok(packline::requests::refuse_incomplete_tree(&file)?),
                     None => Ok(()),
                 }
@@ -170,12 +173,13 @@ impl Verify {
     fn verify_image(
         &self,
         image: &OpenedImage,
+        tree: Option<AppendedTree>,
         resources: &Resources,
         options: &RunOptions,
         io: &mut Io,
     ) -> Result<(), Failure> {
         let bar = (io.terminal && !self.quiet && !self.json).then(|| Bar::new(&io.drawn));
-        let mut printer = Printer { io, image, bar, verify: self, failed: None };
+        let mut printer = Printer { io, image, tree, bar, verify: self, failed: None };
         let verified = packline_image::verify(image, resources, &mut printer);
         if let Some(bar) = printer.bar.take() {
             bar.clear();
@@ -215,6 +219,8 @@ impl Verify {
 struct Printer<'p> {
     io: &'p mut Io,
     image: &'p OpenedImage,
+    /// The hash tree after the image, if notes are printed.
+    tree: Option<AppendedTree>,
     bar: Option<Bar>,
     verify: &'p Verify,
     /// The failure of printing, after which nothing is printed.
@@ -229,16 +235,31 @@ pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), F
     }
 }
 
+impl Printer<'_> {
+    /// Names the hash tree in the finding that the bytes after the image are not padding. Returns the way to check the tree.
+    fn name_tree(&self, finding: &mut Finding) -> &'static str {
+        let Some(tree) = &self.tree else { return "" };
+        let at = tree.at.checked_sub(self.image.volume.facts().origin);
+        if finding.severity != Severity::Note || at != Some(finding.offset) {
+            return "";
+        }
+        finding.what = hash_tree::follows(tree);
+        finding.expected.clear();
+        "; 'packline verify --roothash HASH' compares it"
+    }
+}
+
 impl Examiner for Printer<'_> {
-    fn found(&mut self, finding: Finding) {
+    fn found(&mut self, mut finding: Finding) {
         if self.failed.is_some() || finding.severity == Severity::Note && !self.verify.notes {
             return;
         }
+        let hint = self.name_tree(&mut finding);
         let json = self.verify.json;
         let line = if json {
             format!("{}\n", self.verify.named(&self.image.display_path, object(&finding)))
         } else {
-            text(self.image, &finding)
+            format!("{}{hint}\n", text(self.image, &finding))
         };
         let io = &mut *self.io;
         let printed = match &self.bar {
@@ -260,7 +281,7 @@ fn text(image: &OpenedImage, finding: &Finding) -> String {
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
     let expected = expectation(expected);
-    format!("{}: {name}{note}{what} at byte {offset}{expected}\n", image.display_path.escaped())
+    format!("{}: {name}{note}{what} at byte {offset}{expected}", image.display_path.escaped())
 }
 
 fn object(finding: &Finding) -> Value {

@@ -60,6 +60,34 @@ fn damage_is_named_with_file_and_offset() {
 }
 
 #[test]
+fn a_fault_of_many_directories_is_printed_once() {
+    let sandbox = sandbox();
+    for number in 0..500 {
+        sandbox.write(format!("source/{number:03}/f"), "x");
+    }
+    sandbox.good(&["pack", "-q", "source", "image.sqfs", "-c", "gzip"]);
+    let mut bytes = sandbox.read("image.sqfs");
+    // The superblock has the offset of the directory table at byte 72. The root's listing is not in the first block of the table.
+    let table = u64::from_le_bytes(bytes[72..80].try_into().unwrap());
+    bytes[table as usize + 20] ^= 1;
+    sandbox.write("image.sqfs", &bytes);
+    let (status, output) = verify(&sandbox, &["--json"]);
+    let lines: Vec<serde_json::Value> = output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let paths: Vec<&str> = lines.iter().filter_map(|line| line["path"].as_str()).collect();
+    let faults = lines.len() as u64 - 1;
+    assert!(status == 1 && faults > 300 && paths.len() > 300, "{output}");
+    assert_eq!(lines[faults as usize]["faults"], faults);
+
+    let (status, output) = verify(&sandbox, &[]);
+    let further = format!(
+        " more entries have the fault at byte {table}: {}, {}, {}, ...; --json lists all\n",
+        paths[0], paths[1], paths[2]
+    );
+    assert!(output.contains(&further) && output.contains(&format!("image.sqfs: {faults} faults\n")), "{output}");
+    assert_eq!((status, output.matches("does not decompress").count()), (1, 1), "{output}");
+}
+
+#[test]
 fn notes_are_printed_when_asked_for() {
     let sandbox = with_image();
     let bytes = [sandbox.read("image.sqfs"), b"more".to_vec()].concat();

@@ -16,7 +16,7 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     pub severity: Severity,
-    /// The path of a file, if its content is affected.
+    /// The path of the affected file or directory, if the fault affects the content of one, and its path is known.
     pub path: Option<Vec<u8>>,
     /// Offset in bytes from the start of the image.
     pub offset: u64,

@@ -2,6 +2,7 @@
 
 use super::finding::Report;
 use super::inodes::Inodes;
+use super::paths::Paths;
 use super::{VerifySettings, check_cancelled};
 use crate::read::{DirData, DirEntry, Image, Inode, Node, NodeType, ReadError};
 
@@ -15,6 +16,7 @@ pub(super) fn check(
     report: &mut Report<'_>,
 ) -> Result<bool, ReadError> {
     let mut left = space;
+    let mut paths = Paths::new();
     for number in 1..=inodes.records.len() as u32 {
         let record = inodes.get(number).filter(|record| record.is(NodeType::Directory));
         let Some(at) = record.and_then(|record| record.at()) else { continue };
@@ -28,7 +30,7 @@ pub(super) fn check(
             return Ok(false);
         }
         left -= length;
-        let mut listing = Listing { image, inodes, report, inode: &inode };
+        let mut listing = Listing { image, inodes, paths: &mut paths, report, inode: &inode };
         listing.entries()?;
         listing.index(directory)?;
     }
@@ -38,6 +40,7 @@ pub(super) fn check(
 struct Listing<'l, 'x> {
     image: &'l Image,
     inodes: &'l mut Inodes,
+    paths: &'l mut Paths,
     report: &'l mut Report<'x>,
     inode: &'l Inode,
 }
@@ -49,7 +52,8 @@ impl Listing<'_, '_> {
                 Ok(entry) => self.entry(&entry),
                 Err(error) => {
                     self.inodes.names_missing = true;
-                    self.report.unread(None, error)?;
+                    let path = self.paths.of(self.image, self.inodes, self.inode.number);
+                    self.report.unread(path.as_deref(), error)?;
                 }
             }
         }

@@ -9,6 +9,7 @@ mod inodes;
 mod links;
 mod listings;
 mod metadata;
+mod paths;
 mod record;
 mod tables;
 #[cfg(test)]

@@ -221,6 +221,18 @@ fn names_hidden_by_a_broken_listing_are_only_counted() {
 }
 
 #[test]
+fn directories_that_cannot_be_read_are_named() {
+    let mut bytes = image("gzip");
+    let opened = open(&bytes).unwrap();
+    let Node::Directory(directory) = opened.resolve(b"d").unwrap().unwrap().node else { panic!("no directory") };
+    let block = directory.listing.block;
+    bytes[block as usize + 20] ^= 0x10;
+    let (_, findings) = verified(&bytes, 0);
+    let named = |finding: &&Finding| finding.path.as_deref() == Some(&b"d"[..]) && finding.offset == block;
+    assert_eq!(findings.iter().filter(named).count(), 1, "{findings:?}");
+}
+
+#[test]
 fn rejects_more_inodes_than_fit_into_memory() {
     let image = open(&image("gzip")).unwrap();
     let short = VerifySettings { records: 700 * 16, ..settings(0) };

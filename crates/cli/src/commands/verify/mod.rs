@@ -4,6 +4,7 @@ mod lrz;
 mod pln;
 mod printer;
 mod recovery;
+mod repeated;
 mod tar;
 mod verity;
 
@@ -16,6 +17,7 @@ use packline_runtime::expectation;
 use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
+use self::repeated::Repeated;
 use crate::args::image::{Offset, input, refuse_keys};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::run_options::{self, Machine, RunOptions, SchedulingOptions, Stats};
@@ -179,11 +181,13 @@ impl Verify {
         io: &mut Io,
     ) -> Result<(), Failure> {
         let bar = (io.terminal && !self.quiet && !self.json).then(|| Bar::new(&io.drawn));
-        let mut printer = Printer { io, image, tree, bar, verify: self, failed: None };
+        let repeated = Repeated::default();
+        let mut printer = Printer { io, image, tree, repeated, bar, verify: self, failed: None };
         let verified = packline_image::verify(image, resources, &mut printer);
         if let Some(bar) = printer.bar.take() {
             bar.clear();
         }
+        printer.print_further();
         let printed = printer.failed.take().map_or(Ok(()), Err);
         let totals = verified?;
         let path = &image.display_path;
@@ -221,6 +225,8 @@ struct Printer<'p> {
     image: &'p OpenedImage,
     /// The hash tree after the image, if notes are printed.
     tree: Option<AppendedTree>,
+    /// Printed findings, unless JSON is printed, which has each finding.
+    repeated: Repeated,
     bar: Option<Bar>,
     verify: &'p Verify,
     /// The failure of printing, after which nothing is printed.
@@ -247,6 +253,30 @@ impl Printer<'_> {
         finding.expected.clear();
         "; 'packline verify --roothash HASH' compares it"
     }
+
+    fn print(&mut self, line: &str) {
+        if self.failed.is_some() {
+            return;
+        }
+        let io = &mut *self.io;
+        let json = self.verify.json;
+        let printed = match &self.bar {
+            Some(bar) => bar.aside(|| io.print_as(json, line)),
+            None => io.print_as(json, line),
+        };
+        self.failed = printed.err();
+    }
+
+    /// Prints the number of further entries for each printed finding that more than one entry has.
+    fn print_further(&mut self) {
+        for text in self.repeated.end() {
+            self.print_text(&text);
+        }
+    }
+
+    fn print_text(&mut self, text: &str) {
+        self.print(&format!("{}: {text}\n", self.image.display_path.escaped()));
+    }
 }
 
 impl Examiner for Printer<'_> {
@@ -255,18 +285,16 @@ impl Examiner for Printer<'_> {
             return;
         }
         let hint = self.name_tree(&mut finding);
-        let json = self.verify.json;
-        let line = if json {
-            format!("{}\n", self.verify.named(&self.image.display_path, object(&finding)))
-        } else {
-            format!("{}{hint}\n", text(self.image, &finding))
-        };
-        let io = &mut *self.io;
-        let printed = match &self.bar {
-            Some(bar) => bar.aside(|| io.print_as(json, &line)),
-            None => io.print_as(json, &line),
-        };
-        self.failed = printed.err();
+        if self.verify.json {
+            return self.print(&format!("{}\n", self.verify.named(&self.image.display_path, object(&finding))));
+        }
+        if self.repeated.counts(&finding) {
+            return;
+        }
+        self.print_text(&format!("{}{hint}", text(&finding)));
+        if let Some(further) = self.repeated.remember(finding) {
+            self.print_text(&further);
+        }
     }
 
     fn advance(&mut self, content: u64, total: u64) {
@@ -276,12 +304,12 @@ impl Examiner for Printer<'_> {
     }
 }
 
-fn text(image: &OpenedImage, finding: &Finding) -> String {
+fn text(finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
     let expected = expectation(expected);
-    format!("{}: {name}{note}{what} at byte {offset}{expected}", image.display_path.escaped())
+    format!("{name}{note}{what} at byte {offset}{expected}")
 }
 
 fn object(finding: &Finding) -> Value {

@@ -6,7 +6,7 @@ pub mod tar;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ContentKind, Destination, FileKind, UnpackRequest};
+use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest};
 use packline::{Error, RestoreAttributes};
 use packline_image::Duplicates;
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
@@ -166,7 +166,8 @@ impl Command for Unpack {
         if is_lrz {
             self.refuse_options_for_lrz(&destination, to_tar, invocation)?
         } else {
-            self.refuse_options(to_tar, invocation)?
+            self.refuse_options(to_tar, invocation)?;
+            self.warn_of_entry(&place, to_tar, io);
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
@@ -229,6 +230,24 @@ impl Unpack {
             Some(to) => Ok(to == TargetKind::Tar),
             None if self.dest.is_none() => Ok(false),
             None => tar::is_name_of_tar(destination),
+        }
+    }
+
+    /// Warns if a new DEST is also the path of an entry, because DEST may be meant as the first pattern. Neither `DIR/` nor the name of
+    /// the directory that --subdir unpacks is meant so.
+    fn warn_of_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) {
+        let Some(dest) = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none()) else { return };
+        let typed = dest.as_os_str().as_encoded_bytes();
+        if typed.starts_with(b"/") || typed.ends_with(b"/") || dest.symlink_metadata().is_ok() {
+            return;
+        }
+        // A path or an image that is not valid is an error later.
+        let Ok(path) = packline_tree::path::canonical(typed) else { return };
+        let Ok(image) = place.open(packline_image::metadata_cache(None)) else { return };
+        if matches!(image.volume.resolve(&path), Ok(Some(_))) {
+            let image = place.path.escaped();
+            let entry = dest.escaped();
+            io.warn(&format!("{entry} is an entry of the image; to unpack it: packline unpack {image} DIR {entry}"));
         }
     }
 

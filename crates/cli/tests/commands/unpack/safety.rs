@@ -48,6 +48,21 @@ fn a_destination_that_is_not_empty_is_refused() {
     assert!(file.status == 1 && file.stderr.contains("is not a directory"), "{}", file.stderr);
 }
 
+#[test]
+fn warns_if_new_destination_is_an_entry_of_the_image() {
+    let sandbox = with_image(&sample(), "lz4");
+    sandbox.create_dir("dir");
+    let warned = unpack(&sandbox, "dir/small", &[]);
+    let hint = "dir/small is an entry of the image; to unpack it: packline unpack image.sqfs DIR dir/small";
+    assert_eq!((warned.status, warned.stderr), (0, format!("packline: warning: {hint}\n")));
+    assert!(sandbox.at("dir/small/dir/big").is_file());
+    let meant: [(&str, &[&str]); 4] = [("dir", &["-f"]), ("sym/", &[]), ("fifo", &["--subdir", "dir"]), ("new", &[])];
+    for (into, options) in meant {
+        let ran = unpack(&sandbox, into, options);
+        assert_eq!((ran.status, ran.stderr), (0, String::new()), "{into}");
+    }
+}
+
 /// Plants links and other entries in a destination; the second path is their target.
 type Plant = fn(&Path, &Path);
 

@@ -368,6 +368,17 @@ fn rejects_non_images() {
 }
 
 #[test]
+fn warns_if_packed_directory_is_an_image_layout() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "app");
+    layout.index(&[layout.manifest(&[(tar(&[("a", "1")]), "")], "linux", "amd64")]);
+    let stderr_of = |source| sandbox.good(&["pack", "-q", "-f", source, "new.sqfs"]).stderr;
+    let hint = "app: is an OCI image layout, packed as it is; oci:app packs the container image";
+    assert_eq!(stderr_of("app"), format!("packline: warning: {hint}\n"));
+    assert_eq!((stderr_of("oci:app"), stderr_of("app/blobs")), (String::new(), String::new()));
+}
+
+#[test]
 fn packs_docker_archive() {
     let sandbox = sandbox();
     sandbox.write("one.tar", tar(&[("a", "1")]));

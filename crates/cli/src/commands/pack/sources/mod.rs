@@ -114,6 +114,7 @@ impl SourceOpener<'_> {
         match operand.kind {
             OperandKind::Layer => self.layer(&operand.place, io),
             OperandKind::Directory => {
+                warn_of_container_image(path, io);
                 let mut options = self.directory_options();
                 options.excludes = excludes.clone();
                 options.only = self.entries.names(path, io)?;
@@ -280,6 +281,14 @@ fn mixed(layer: &Path) -> Failure {
         "{name} is a tar or an image among several other sources: use --overlay to merge them into one root, or --files-from to store \
          {name} as a file"
     ))
+}
+
+/// Warns if a directory is an OCI image layout: its blobs are packed, and not the files of the container image.
+fn warn_of_container_image(directory: &Path, io: &mut Io) {
+    if ["oci-layout", "index.json"].iter().all(|name| directory.join(name).is_file()) {
+        let name = directory.escaped();
+        io.warn(&format!("{name}: is an OCI image layout, packed as it is; oci:{name} packs the container image"));
+    }
 }
 
 fn is_directory(path: &Path) -> Result<bool, Failure> {

@@ -21,6 +21,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use log::LevelFilter;
 
+use crate::host::machine::free_address_space;
 pub use crate::ui::exit_status::Compat;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -175,9 +176,10 @@ impl Invocation {
         self.has("json")
     }
 
-    /// Adds the option that raises the memory limit to a failure, if the command has one.
+    /// Adds the origin of the memory limit, and the option that raises it, to a failure for lack of memory.
     pub fn advise(&self, failure: Failure) -> Failure {
-        failure.advised(self.memory)
+        let is_default = self.memory.is_none_or(|long| !self.has(long));
+        failure.advised(self.memory, is_default && free_address_space().is_some())
     }
 }
 

@@ -213,7 +213,7 @@ pub struct Machine {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Resources")]
 pub struct Memory {
-    /// Limit memory. With less, fewer threads run; the result is the same [default: what the cgroup allows]
+    /// Limit memory. With less, fewer threads run; the result is the same [default: what the system allows]
     #[arg(long, value_name = "SIZE", value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,
 }

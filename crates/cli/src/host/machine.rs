@@ -4,16 +4,27 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use packline_runtime::memory::BASE;
+use rustix::process::{Resource, getrlimit};
+
+/// Address space in bytes that a thread reserves: its stack, and the arena from which glibc allocates.
+const RESERVED_BY_THREAD: u64 = 66 << 20;
+
+/// Returns the number of workers to start: one for each processor, but not more than the address space has room for.
+pub fn processors() -> usize {
+    free_address_space().map_or(usize::MAX, threads_in).min(usable())
+}
+
 /// Returns the number of processors this process may use: those of its affinity mask, but not more than its cgroup's quota, and at least
 /// 1.
-pub fn processors() -> usize {
+fn usable() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Returns the processors, their model, the kernel and the memory, on one line.
 pub fn description() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    describe(processors(), &read("/proc/cpuinfo"), &read("/proc/sys/kernel/osrelease"), &read("/proc/meminfo"))
+    describe(usable(), &read("/proc/cpuinfo"), &read("/proc/sys/kernel/osrelease"), &read("/proc/meminfo"))
 }
 
 /// Leaves out unknown parts, such as the name of a processor that `/proc/cpuinfo` does not have.
@@ -50,8 +61,33 @@ fn total_in(meminfo: &str) -> Option<u64> {
     kibibytes_of("MemTotal:", meminfo)
 }
 
-/// Returns the memory that this process's cgroup allows, in bytes: the smallest limit on the way to the root, in version 2 or 1.
+/// Returns the memory that this process may use, in bytes, by the limits of its cgroup and of its address space.
 pub fn memory_limit() -> Option<u64> {
+    cgroup_limit().into_iter().chain(free_address_space().map(memory_in)).min()
+}
+
+/// Returns the address space that this process may still map, in bytes; `None` without a limit (`ulimit -v`).
+pub fn free_address_space() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    Some(free_of(limit, &fs::read_to_string("/proc/self/status").ok()?))
+}
+
+fn free_of(limit: u64, status: &str) -> u64 {
+    limit.saturating_sub(kibibytes_of("VmSize:", status).unwrap_or(0))
+}
+
+/// Returns how many workers may run with this much free address space, at least 1.
+fn threads_in(free: u64) -> usize {
+    usize::try_from(free / 2 / RESERVED_BY_THREAD).unwrap_or(usize::MAX).max(1)
+}
+
+/// Returns the memory limit that fits this much free address space. What [`BASE`] counts is mapped already, and half is for threads.
+fn memory_in(free: u64) -> u64 {
+    BASE.saturating_add(free / 2)
+}
+
+/// Returns the memory that this process's cgroup allows, in bytes: the smallest limit on the way to the root, in version 2 or 1.
+fn cgroup_limit() -> Option<u64> {
     limit_under(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
 }
 
@@ -108,6 +144,14 @@ mod tests {
         assert_eq!(peak_in("Name:\tx\nVmPeak:\t  99 kB\nVmHWM:\t   1234 kB\n"), Some(1234 * 1024));
         assert_eq!(peak_in("Name:\tx\n"), None);
         assert!(peak_memory().is_some_and(|bytes| bytes > 100_000));
+    }
+
+    #[test]
+    fn address_space_limits_memory_and_workers() {
+        assert_eq!(free_of(100 << 20, "VmPeak:\t 9 kB\nVmSize:\t   4096 kB\n"), 96 << 20);
+        assert_eq!(free_of(1, "VmSize:\t   4096 kB\n"), 0);
+        assert_eq!((memory_in(0), memory_in(100 << 20)), (BASE, BASE + (50 << 20)));
+        assert_eq!((threads_in(0), threads_in(1 << 30)), (1, 7));
     }
 
     #[test]

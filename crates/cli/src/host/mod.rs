@@ -36,11 +36,11 @@ pub type AskHidden = fn(&str, &ShutdownHook) -> Option<Zeroizing<Vec<u8>>>;
 /// because it takes thousands of system calls on a large machine.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// Returns the number of processors this process may use, by scheduling affinity and cgroup quota.
+    /// Returns the number of workers to start, by scheduling affinity, cgroup quota and limit of address space.
     pub processors: fn() -> usize,
     /// Returns which processors share a part of the machine.
     pub topology: fn(QueueDomain) -> Topology,
-    /// Returns the memory limit of the cgroup in bytes, if there is one.
+    /// Returns the memory limit in bytes, by the cgroup and the limit of address space, if there is one.
     pub memory_limit: fn() -> Option<u64>,
     /// Returns the memory of the machine in bytes, if known.
     pub machine_memory: fn() -> Option<u64>,

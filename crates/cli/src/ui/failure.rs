@@ -86,15 +86,19 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
-    /// Adds the option that raises the memory limit, if the command has one.
-    pub fn advised(self, memory: Option<&str>) -> Failure {
-        match (self, memory) {
-            (Failure::Memory(reason), Some(long)) => {
-                Failure::Failed(reason.with_way_out(&format!("--{long} allows more")))
+    /// Adds what may limit the memory, if the address space is limited, and the option that raises the limit, if the command has one.
+    pub fn advised(self, memory: Option<&str>, limits_address_space: bool) -> Failure {
+        match self {
+            Failure::Memory(reason) => {
+                let from = limits_address_space.then(|| "the limit may come from ulimit -v".to_string());
+                let option = memory.map(|long| format!("--{long} allows more"));
+                let ways_out = from.into_iter().chain(option);
+                Failure::Failed(ways_out.fold(reason, |reason, way_out| reason.with_way_out(&way_out)))
             }
-            (Failure::Memory(reason), None) => Failure::Failed(reason),
-            (Failure::Exit(status, failure), _) => Failure::Exit(status, Box::new(failure.advised(memory))),
-            (other, _) => other,
+            Failure::Exit(status, failure) => {
+                Failure::Exit(status, Box::new(failure.advised(memory, limits_address_space)))
+            }
+            other => other,
         }
     }
 

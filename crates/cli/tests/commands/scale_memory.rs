@@ -1,7 +1,7 @@
 //! Peak memory, as the kernel counts it, whatever the sizes and numbers of files.
 
 use packline_testkit::peer::Job;
-use packline_testkit::{Sandbox, generate, tools};
+use packline_testkit::{Ran, Sandbox, generate, tools};
 
 use crate::{PACKLINE, sandbox};
 
@@ -51,6 +51,29 @@ fn budgets_are_kept() {
         let peak = peak.saturating_sub(code);
         assert!(peak <= budget * MEGABYTE, "{codec}: peak of {} MB with --mem {budget}M", peak / MEGABYTE);
     }
+}
+
+/// Runs packline with at most this many megabytes of address space.
+fn in_address_space(sandbox: &Sandbox, megabytes: u64, arguments: &[&str]) -> Ran {
+    let limit = format!("--as={}", megabytes * MEGABYTE);
+    Ran::of(sandbox.program("prlimit", &[limit.as_str(), PACKLINE]).args(arguments))
+}
+
+#[test]
+fn address_space_limits_memory() {
+    if !tools::need(&["prlimit"]) {
+        return;
+    }
+    let sandbox = generated(|sink| generate::mixed_bulk(sink, 8));
+    // The size of the code depends on the build.
+    let starts = |limit: &u64| in_address_space(&sandbox, *limit, &["version"]).status == 0;
+    let least = (8..2048).step_by(4).find(starts).unwrap();
+    let pack = ["pack", "-q", "-f", "-c", "zstd:level=3", "source.tar", "image.sqfs"];
+    let ran =
+        [8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024].map(|more| in_address_space(&sandbox, least + more, &pack));
+    assert!(ran.iter().all(|ran| matches!(ran.status, 0 | 1) && !ran.stderr.contains("allocation")), "{ran:?}");
+    assert!(ran.iter().rev().take(5).all(|ran| ran.status == 0), "{ran:?}");
+    assert!(ran[0].stderr.contains("the limit may come from ulimit -v; --mem allows more"), "{ran:?}");
 }
 
 /// Memory per file is bounded.

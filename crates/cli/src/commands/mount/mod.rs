@@ -44,7 +44,7 @@ pub struct Mount {
     /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
     jobs: Option<usize>,
-    /// Limit memory. With less memory, fewer threads run and fewer blocks are cached [default: what the cgroup allows, with 256M of cached
+    /// Limit memory. With less memory, fewer threads run and fewer blocks are cached [default: what the system allows, with 256M of cached
     /// blocks]
     #[arg(long, value_name = "SIZE", help_heading = RESOURCES, value_parser = size(0..=u64::MAX))]
     mem: Option<u64>,

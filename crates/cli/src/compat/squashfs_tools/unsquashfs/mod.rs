@@ -199,7 +199,7 @@ pub struct Machine {
     /// Run this many threads [default: number of CPUs]
     #[arg(long, visible_alias = "p", value_name = "NUMBER", value_parser = number::<usize>(1..=i64::from(i32::MAX)))]
     processors: Option<usize>,
-    /// Limit memory [default: what the cgroup allows]
+    /// Limit memory [default: what the system allows]
     #[arg(long, value_name = "SIZE", value_parser = size(2 << 20..=1 << 51))]
     mem: Option<u64>,
     /// Limit memory, in percent of the machine's memory

@@ -81,7 +81,7 @@ impl RecipientOptions {
     pub fn recipients(&self, keys: &OpeningKeys, io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
         let mut recipients = Recipients::default();
         for key in &self.recipient {
-            recipients.add_key(key).map_err(|error| wrong("recipient", error))?;
+            recipients.add_key(key).map_err(|error| wrong("recipient", format!("{error}{}", file_hint(key))))?;
         }
         for path in &self.recipients_file {
             let file = read(path)?;
@@ -104,6 +104,13 @@ impl RecipientOptions {
         }
         Ok((!recipients.is_empty()).then(|| Arc::new(recipients)))
     }
+}
+
+/// Returns a hint if the text that should be a key is the name of a file.
+fn file_hint(key: &str) -> String {
+    let path = Path::new(key);
+    let is_file = path.is_file();
+    if is_file { format!("; for the keys in a file: --recipients-file {}", path.escaped()) } else { String::new() }
 }
 
 fn terminal_prompt(io: &Io) -> Ask {

@@ -20,20 +20,25 @@ const ELSEWHERE: [(&[&str], &str); 7] = [
     (&["-s", "--sort"], "--order"),
 ];
 
-/// Options of other programs that a command does not have, and how to go on.
-const NOT_HERE: [(&str, &[&str], &str); 4] = [
-    ("packline pack", &["-o", "-O", "--output", "--out"], "the image is the last argument"),
+/// Options of other programs and commands that these commands do not have, and how to go on.
+const NOT_HERE: [(&[&str], &[&str], &str); 5] = [
+    (&["packline pack"], &["-o", "-O", "--output", "--out"], "the image is the last argument"),
     (
-        "packline pack",
+        &["packline pack"],
         &["--encrypt", "--recipient", "--passphrase", "--password", "--identity"],
         "images are not encrypted; 'packline compress --recipient KEY' encrypts a file",
     ),
     (
-        "packline unpack",
+        &["packline unpack", "packline mount", "packline diff"],
+        &["--identity", "--passphrase-file"],
+        "decrypt the file first: 'packline decompress --identity KEY -o IMAGE FILE'",
+    ),
+    (
+        &["packline unpack"],
         &["-d", "-C", "-o", "--output", "--directory", "--dest"],
         "the directory is the second argument",
     ),
-    ("packline list", &["-a", "-R", "-r", "--recursive"], "all entries are listed"),
+    (&["packline list"], &["-a", "-R", "-r", "--recursive"], "all entries are listed"),
 ];
 
 /// How a command was called, for messages about it.
@@ -103,8 +108,9 @@ impl Called<'_> {
                 let near = names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
                 let near = near.or_else(|| self.elsewhere(first).map(str::to_string));
                 let hint = near.map_or(String::new(), |near| format!("did you mean '{near}'? "));
+                let typed = first.as_str();
                 let not_here =
-                    NOT_HERE.iter().find(|(name, options, _)| self.name == *name && options.contains(&first.as_str()));
+                    NOT_HERE.iter().find(|row| row.0.contains(&self.name.as_str()) && row.1.contains(&typed));
                 let hint = not_here.map_or(hint, |(_, _, reason)| format!("{reason}; "));
                 Some(format!("unknown option '{first}' ({hint}{help})"))
             }

@@ -23,7 +23,7 @@ use crate::ui::size::{count, show_bytes};
 #[command(next_help_heading = "dm-verity")]
 pub struct VerityArgs {
     /// Compare IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal)
-    #[arg(long, value_name = "HASH", value_parser = text(parse_root_hash))]
+    #[arg(long, value_name = "HASH", value_parser = text(root_hash))]
     roothash: Option<Digest>,
     /// Read the hash tree from FILE
     #[arg(long, value_name = "FILE", requires = "roothash", value_hint = clap::ValueHint::FilePath)]
@@ -31,6 +31,15 @@ pub struct VerityArgs {
     /// Read the superblock of the hash tree at this byte, in its file or after the image [default: found from the size of the file]
     #[arg(long, value_name = "BYTES", requires = "roothash", value_parser = size(0..=u64::MAX))]
     hash_offset: Option<u64>,
+}
+
+/// Parses a root hash. If the text is the name of a file, the message says how to pass the hash in the file.
+fn root_hash(text: &str) -> Result<Digest, String> {
+    let with_hint = |error: String| {
+        let is_file = Path::new(text).is_file();
+        if is_file { format!("{error}; for the hash in a file: --roothash \"$(cat {text})\"") } else { error }
+    };
+    parse_root_hash(text).map_err(with_hint)
 }
 
 /// The options that have an effect on this check.

@@ -54,7 +54,7 @@ fn is_unknown(word: &OsStr) -> bool {
 }
 
 /// Returns the option whose complete name follows one hyphen.
-fn option_of<'w, 'p>(parser: &'p Command, word: &'w OsStr) -> Option<(&'w str, &'p Arg)> {
+pub fn option_of<'w, 'p>(parser: &'p Command, word: &'w OsStr) -> Option<(&'w str, &'p Arg)> {
     let name = word.to_str()?.strip_prefix('-')?;
     let has = |argument: &&Arg| {
         argument.get_long() == Some(name) || argument.get_all_aliases().is_some_and(|aliases| aliases.contains(&name))

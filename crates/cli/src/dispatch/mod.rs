@@ -10,16 +10,17 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use packline_codec::{LIBRARIES, Spec};
 use packline_runtime::escape;
 
 use crate::args::parser::{self, bare_parser_of, full_name, help_parser_of, without_digits};
-use crate::args::single_dash::with_two_hyphens;
+use crate::args::single_dash::{option_of, with_two_hyphens};
 use crate::args::{Compat, Entry, Invocation};
 use crate::compat::squashfs_tools::partial_help;
 use crate::host::fake_root;
 use crate::host::streams::STDOUT;
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::logging;
@@ -173,11 +174,33 @@ fn run_command(command: &'static Entry, called: &'static str, words: &[OsString]
             Err(failure) => report(&failure, called, usage_status, io),
         },
         Err(error) => {
+            if let Some(failure) = option_of_mksquashfs(command, words, &error) {
+                return report(&failure, called, usage_status, io);
+            }
             let one_hyphen = command.compat == Compat::SquashfsTools;
             let called = Called { by: called, name: full_name(command), longs: longs_of(&parser), one_hyphen };
             answer(error, &called, usage_status, io)
         }
     }
+}
+
+/// Returns the error for an option of mksquashfs among the words of `pack`. clap parses `-noappend` as -n, -o and so on, and its error
+/// names only a letter.
+fn option_of_mksquashfs(command: &Entry, words: &[OsString], error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let letter = unknown.strip_prefix('-').filter(|letter| letter.len() == 1)?;
+    if command.name != "pack" || error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let parser = bare_parser_of(find("mksquashfs".as_ref())?);
+    let is_meant = |word: &&OsString| {
+        let text = word.to_string_lossy();
+        text.len() > 2 && text.contains(letter) && option_of(&parser, word).is_some()
+    };
+    let word = words.iter().find(is_meant)?.escaped();
+    let hint =
+        "'packline mksquashfs' takes the options of mksquashfs; 'packline pack --help' lists the options of pack";
+    Some(Failure::usage(format!("unknown option '{word}' ({hint})")))
 }
 
 fn longs_of(parser: &clap::Command) -> Vec<String> {

@@ -170,3 +170,17 @@ fn the_environment_limits_times() {
     assert_eq!(ours, peers);
     assert_eq!(superblock(&sandbox, "ours.sqfs", "-mkfs-time"), superblock(&sandbox, "peers.sqfs", "-mkfs-time"));
 }
+
+#[test]
+fn warns_about_options_after_excluded_paths() {
+    let sandbox = sandbox();
+    ["a", "b", "-b", "-c"].iter().for_each(|name| drop(sandbox.write(format!("source/{name}"), "")));
+    let pack = |words: &[&str]| {
+        let options = ["mksquashfs", "source", "i.sqfs", "-noappend", "-quiet", "-no-progress", "-e", "a"];
+        let ran = sandbox.good(&[&options[..], words].concat());
+        (ran.stderr, sandbox.good(&["list", "i.sqfs"]).text())
+    };
+    let warning = "packline: warning: -e takes '-b', '-all-root' as paths; put options before -e\n";
+    assert_eq!(pack(&["-b", "-all-root"]), (warning.to_string(), ".\n-c\nb\n".to_string()));
+    assert_eq!(pack(&["-c"]), (String::new(), ".\n-b\nb\n".to_string()));
+}

@@ -23,9 +23,11 @@ use packline_tree::{MountPoints, NotFollowed, ReadErrors, Symlinks};
 
 use super::name_pattern::Language;
 use super::posix_regex;
+use crate::args::parser::bare_parser_of;
+use crate::args::single_dash::option_of;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{number, one_of};
-use crate::args::{Command, Compat, Invocation};
+use crate::args::{Command, Compat, Entry, Invocation};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -168,6 +170,7 @@ impl Command for MkSquashFs {
 
     fn run(mut self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.idle.refuse(invocation)?;
+        self.warn_of_excluded_options(io);
         if self.packing.streaming.fix()? {
             return Ok(());
         }
@@ -204,6 +207,19 @@ impl MkSquashFs {
                 Err(Failure::failed(format!("{}: {problem}", image.escaped())))
             }
             None => Ok(appending),
+        }
+    }
+
+    /// Warns of options among the words after -e, which are all paths.
+    fn warn_of_excluded_options(&self, io: &mut Io) {
+        if !self.e.iter().any(|word| word.as_bytes().starts_with(b"-")) {
+            return;
+        }
+        let parser = bare_parser_of(&Entry::of::<MkSquashFs>());
+        let options = self.e.iter().filter(|word| option_of(&parser, word).is_some());
+        let options: Vec<String> = options.map(|word| format!("'{}'", word.escaped())).collect();
+        if !options.is_empty() {
+            io.warn(&format!("-e takes {} as paths; put options before -e", options.join(", ")));
         }
     }
 

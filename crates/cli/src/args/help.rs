@@ -26,7 +26,7 @@ pub fn brief(entry: &Entry, columns: usize) -> String {
     // Only a parser that is built knows the values of its options.
     parser.build();
     let rows: Vec<Row> = essential(entry, &parser).into_iter().map(Row::brief).collect();
-    let count = parser.get_arguments().filter(|argument| !argument.is_positional() && !argument.is_hide_set()).count();
+    let count = parser.get_arguments().filter(|argument| !argument.is_positional() && is_in_help(argument)).count();
     let more = format!("'packline {} --help' shows all {count} options.", entry.name);
     let page = Page {
         examples: &entry.examples[..entry.examples.len().min(BRIEF_EXAMPLES)],
@@ -43,7 +43,7 @@ pub fn full(entry: &Entry, columns: usize) -> String {
     parser.build();
     let mut groups = vec![operands(&parser)];
     for heading in headings(&parser) {
-        let rows = options_under(&parser, heading).map(Row::of).collect();
+        let rows = options_under(&parser, heading).filter(|argument| is_in_help(argument)).map(Row::of).collect();
         groups.push(Group { heading: heading.unwrap_or("Options").to_string(), rows });
     }
     let (lead, sections) = split_details(&(entry.details)());
@@ -72,6 +72,11 @@ fn rank(heading: Option<&str>) -> usize {
     let Some(heading) = heading else { return 0 };
     let last = LAST.iter().position(|last| *last == heading);
     last.map_or(if heading == FIRST { 1 } else { 2 }, |at| 3 + at)
+}
+
+/// Returns whether `--help` shows an option; the manual page shows it in any case.
+fn is_in_help(argument: &Arg) -> bool {
+    !argument.is_hide_long_help_set()
 }
 
 /// Returns the options under a heading.

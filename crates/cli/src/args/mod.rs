@@ -13,7 +13,8 @@
 //!
 //! If `run` ignores an option, the field is never read, and the compiler reports it. clap rejects options that contradict each other
 //! (`conflicts_with`, `requires`); [`Invocation`] has the explicit options, for other checks. Options of a drop-in for tuning and testing
-//! have `hide_short_help = true`: only `--help-advanced` and the manual page show them.
+//! have `hide_short_help = true`: only `--help-advanced` and the manual page show them. Options of packline's own commands with
+//! `hide_long_help = true` are only in the manual page.
 
 use std::ffi::{OsStr, OsString};
 

@@ -69,12 +69,20 @@ fn help_and_manual_know_every_option() {
         assert_eq!((help.status, page.status), (0, 0), "{help:?}");
         let page = page.out.replace("\\-", "-");
         let hyphens = if command.compat == Compat::SquashfsTools { "-" } else { "--" };
-        for long in options_of(name).iter().map(|long| format!("{hyphens}{long}")) {
-            assert!(help.out.contains(&long) && page.contains(&long), "{name} {long}");
+        let is_hidden = |argument: &&clap::Arg| argument.is_hide_long_help_set();
+        let hidden: Vec<&str> =
+            parser.get_arguments().filter(is_hidden).filter_map(|argument| argument.get_long()).collect();
+        for long in options_of(name) {
+            let typed = format!("{hyphens}{long}");
+            assert!(page.contains(&typed), "{name} {typed}");
+            assert!(help.out.contains(&typed) || hidden.contains(&long.as_str()), "{name} {typed}");
         }
         for operand in parser.get_positionals().map(|operand| operand.get_value_names().unwrap()[0].to_string()) {
             assert!(help.out.contains(&operand) && page.contains(&operand), "{name} {operand}");
         }
+    }
+    for (name, long) in [("mount", "--announce"), ("pack", "--recovery")] {
+        assert!(!run(&[name, "--help"]).out.contains(long), "{name} {long}");
     }
     assert!(run(&["man"]).out.contains(".TH PACKLINE 1"));
 }
@@ -109,7 +117,8 @@ fn short_help_shows_at_most_ten_options_and_counts_all() {
         let (_, options) = help.split_once("\nOptions:\n").unwrap_or_default();
         let shown = options.lines().take_while(|line| !line.is_empty());
         let shown = shown.filter(|line| line.starts_with("  -") || line.starts_with("      --")).count();
-        let all = parser.get_arguments().filter(|argument| !argument.is_positional()).count();
+        let is_shown = |argument: &&clap::Arg| !argument.is_positional() && !argument.is_hide_long_help_set();
+        let all = parser.get_arguments().filter(is_shown).count();
         assert!(shown <= 10, "{} shows {shown}", command.name);
         assert!(help.contains(&format!("--help' shows all {all} options")), "{help}");
         assert!(help.lines().count() <= 70, "{help}");

@@ -135,7 +135,7 @@ pub(crate) struct Compression {
     #[arg(long)]
     ultra: bool,
     /// Rejected: no match reaches beyond a record. Use --record-size, or lrzip for repeats at any distance
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "", hide_long_help = true)]
     long: Option<OsString>,
     /// Compress with NAME[:key=value,...], slack+NAME or auto; see NAME:help
     #[arg(short, short_alias = 'C', long, value_name = "CODING", value_parser = text_or_help(help).words(codecs))]

@@ -39,7 +39,7 @@ pub struct Mount {
     #[arg(short, long, value_name = "WORDS", help_heading = MOUNT)]
     options: Vec<String>,
     /// With --foreground, print a line once the image can be used, and leave the terminal. packline uses this internally
-    #[arg(long, requires = "foreground", help_heading = MOUNT)]
+    #[arg(long, requires = "foreground", help_heading = MOUNT, hide_long_help = true)]
     announce: bool,
     /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]

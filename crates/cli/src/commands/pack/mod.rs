@@ -98,7 +98,7 @@ struct OutputOptions {
     #[arg(long, conflicts_with = "dry_run")]
     verify: bool,
     /// Rejected: an image cannot contain recovery data; use 'packline protect' on the output
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "", hide_long_help = true)]
     recovery: Option<OsString>,
     /// Choose the container, instead of deriving it from IMAGE's name: squashfs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]

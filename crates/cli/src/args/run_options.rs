@@ -24,11 +24,11 @@ use crate::ui::trace::Recorder;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Scheduling")]
 pub struct SchedulingOptions {
-    /// Share a run queue among the workers of a core (smt), a cache (llc), a package, or all
+    /// Share a queue of jobs among the workers of a core (smt), cache (llc) or package, or among all
     #[arg(long, alias = "share", value_name = "WHICH", default_value = "llc", hide_short_help = true)]
     #[arg(value_parser = one_of(QueueDomain::EVERY.map(|domain| (domain.name(), domain))))]
     queue_per: QueueDomain,
-    /// Choose a worker's next job: the earliest, or one of its own queue unless another is longer (local)
+    /// Let a worker take the earliest job, or one of its own queue, unless another queue is longer (local)
     #[arg(long, value_name = "WHICH", default_value = "earliest", hide_short_help = true)]
     #[arg(value_parser = one_of(Policy::EVERY.map(|policy| (policy.name(), policy))))]
     policy: Policy,

@@ -22,8 +22,9 @@ use crate::ui::report;
 use crate::ui::size::{both, show_bytes};
 use crate::ui::time::Moment;
 
-/// Show codecs, sizes and entry counts of an image or another file
+/// Describe an image, a tar, a .lrz, .pln, .pld or recovery file
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("image", |image| image.help(IMAGE)))]
 pub struct Info {
     #[command(flatten)]
     place: ArchiveArgs,
@@ -37,6 +38,10 @@ pub struct Info {
     keys: OpeningKeys,
 }
 
+/// The help of the operand.
+const IMAGE: &str =
+    "An image, a block device with an image, a tar, a .lrz, .pln or .pld file, or recovery data; - for standard input";
+
 impl Command for Info {
     const NAME: &'static str = "info";
 
@@ -44,7 +49,7 @@ impl Command for Info {
 
     fn details() -> String {
         "# Sources\n\
-         IMAGE may also be a delta or recovery data. For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
+         For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
          For an image, info reads no file contents, and offsets are in bytes from the start of the image. A tar is read to \
          its end.\n\
          A tar from standard input is read as it arrives. Anything else from a pipe is stored first, in TMPDIR or /var/tmp."

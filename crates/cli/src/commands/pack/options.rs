@@ -80,7 +80,7 @@ pub struct Layout {
 pub struct Entries {
     #[command(flatten)]
     pub exclude: Exclude,
-    /// Pack only the entries of the directory SOURCE that FILE names, one path per line; - is standard input
+    /// Pack only the entries listed in FILE, one path per line, relative to the directory SOURCE; - is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub files_from: Option<PathBuf>,
     /// Read names (--files-from) and patterns (--exclude-from) that end with a NUL byte instead of a line feed (find -print0)
@@ -89,7 +89,7 @@ pub struct Entries {
     /// Pack only the contents of this directory of the source; the directory becomes the root
     #[arg(long, value_name = "DIR")]
     root_becomes: Option<OsString>,
-    /// With --root-becomes, do not adjust symbolic links that point below DIR
+    /// With --root-becomes=DIR, keep link targets /DIR/x instead of changing them to /x
     #[arg(long, requires = "root_becomes")]
     no_symlink_retarget: bool,
     /// Report what cannot be read, leave it out, and exit with status 3; a directory stays, but is empty

@@ -25,7 +25,7 @@ pub struct Tar2Sqfs {
     /// Pack only the contents of this directory of the tar, which becomes the root. Without it, an entry for './' or '/' describes the root
     #[arg(short, long, value_name = "DIR")]
     root_becomes: Option<OsString>,
-    /// With --root-becomes, do not adjust symbolic links that point below DIR
+    /// With --root-becomes=DIR, keep link targets /DIR/x instead of changing them to /x
     #[arg(short = 'S', long)]
     no_symlink_retarget: bool,
     /// Fail on unsupported attributes (with an unknown prefix) and on any fault of the tar, instead of continuing

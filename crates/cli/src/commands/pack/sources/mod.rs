@@ -32,7 +32,8 @@ const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Layers")]
 pub struct Layers {
-    /// Merge the sources into one root; later sources overlay earlier ones. Without it, sources are side by side
+    /// Merge the sources into one root; later ones overlay earlier ones. Without it, directories and files are side by side, tars and images
+    /// merged
     #[arg(long)]
     overlay: bool,
     /// Apply whiteouts, keep them as overlayfs does, or pack them as files [default: apply for layers]

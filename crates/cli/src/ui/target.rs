@@ -65,13 +65,17 @@ pub fn image(path: &Path, force: bool, io: &mut Io) -> Result<Output, Failure> {
     Ok(io.take_stdout())
 }
 
-/// Like [`image`], for an output that is not written: no pipe is opened, and standard output does not change.
-pub fn unwritten(path: &Path, force: bool) -> Output {
+/// Like [`image`], for an output that is not written: no pipe is opened, standard output does not change, and an existing file is only
+/// worth a warning.
+pub fn unwritten(path: &Path, force: bool, io: &mut Io) -> Output {
     if is_stream(path) {
-        Output::Stream(path.to_path_buf(), Box::new(io::sink()))
-    } else {
-        Output::File { path: path.to_path_buf(), force }
+        return Output::Stream(path.to_path_buf(), Box::new(io::sink()));
     }
+    let exists = path.is_file();
+    if exists && !force {
+        io.warn(&format!("{}: already exists; a pack needs --force to replace it", path.escaped()));
+    }
+    Output::File { path: path.to_path_buf(), force: force || exists }
 }
 
 fn file_or_pipe(path: &Path, force: bool) -> Result<Output, Failure> {

@@ -322,7 +322,7 @@ impl Pack {
         let force = self.output.force;
         match container {
             Container::Lrz => target::target(path, force, path, io),
-            _ if self.output.dry_run => Ok(target::unwritten(path, force)),
+            _ if self.output.dry_run => Ok(target::unwritten(path, force, io)),
             _ => target::image(path, force, io),
         }
     }

@@ -63,11 +63,9 @@ fn a_dry_run_counts_what_a_pack_does_and_writes_nothing() {
 #[test]
 fn a_dry_run_checks_what_a_pack_does() {
     let sandbox = tree();
-    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
     sandbox.write("k.lrz", "LRZI");
     for (words, message) in [
-        (&["tree", "i.sqfs"][..], "i.sqfs: already exists"),
-        (&["tree", "tree"], "tree: is a directory"),
+        (&["tree", "tree"][..], "tree: is a directory"),
         (&["none", "j.sqfs"], "none: cannot open"),
         (&["tree", "none/j.sqfs"], "none/j.sqfs: cannot create"),
         (&["tree", "j.sqfs", "--mem=1K"], "1K of memory is too little for "),
@@ -79,4 +77,17 @@ fn a_dry_run_checks_what_a_pack_does() {
     }
     let error = sandbox.bad(2, &["pack", "--dry-run", "tree", "j.lrz"]);
     assert!(error.contains("--dry-run: not supported for .lrz output"), "{error}");
+}
+
+#[test]
+fn a_dry_run_only_warns_about_an_existing_image() {
+    let sandbox = tree();
+    sandbox.write("i.sqfs", "old");
+    let ran = sandbox.good(&["pack", "--dry-run", "-q", "tree", "i.sqfs"]);
+    assert_eq!(ran.stderr, "packline: warning: i.sqfs: already exists; a pack needs --force to replace it\n");
+    assert_eq!(sandbox.good(&["pack", "--dry-run", "-q", "-f", "tree", "i.sqfs"]).stderr, "");
+    assert_eq!(
+        (sandbox.names(), sandbox.read_text("i.sqfs")),
+        (vec!["i.sqfs".to_string(), "tree".to_string()], "old".to_string())
+    );
 }

@@ -278,6 +278,37 @@ mod tests {
         assert_eq!(texts("Err(\"a \\\"b\\\" c\"); Err(\"d e\")").len(), 2);
     }
 
+    /// Returns the parts of a message of the guide that its source has in one piece. Values are in capitals; an offset, the expectation and
+    /// a hint may be added to any message.
+    fn fixed_parts(message: &str) -> Vec<String> {
+        let is_value = |word: &&str| !word.contains(|letter: char| letter.is_ascii_lowercase());
+        let parts =
+            message.split("; ").flat_map(|part| part.split(" (expected ")).flat_map(|part| part.split(" at byte "));
+        let fixed = parts.flat_map(|part| {
+            let words: Vec<&str> = part.split(' ').collect();
+            words.split(is_value).map(|words| words.join(" ")).collect::<Vec<String>>()
+        });
+        fixed.map(|part| part.trim_matches([':', ',', ')']).to_string()).filter(|part| !part.is_empty()).collect()
+    }
+
+    #[test]
+    fn the_messages_of_the_guide_are_in_the_sources() {
+        let root = shell::root();
+        let is_ours = |path: &std::path::PathBuf| is_source(&path.strip_prefix(root).unwrap().to_string_lossy());
+        let mut sources = String::new();
+        for path in shell::files(&root.join("crates")).unwrap().into_iter().filter(is_ours) {
+            // A backslash at the end of a line continues a literal.
+            let text = std::fs::read_to_string(path).unwrap();
+            sources.extend(text.split("\\\n").map(str::trim_start));
+        }
+        let guide = std::fs::read_to_string(root.join("docs/guide/src/messages.md")).unwrap();
+        let rows = guide.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+        let parts: Vec<String> = rows.flat_map(|(message, _)| fixed_parts(message)).collect();
+        assert!(parts.len() > 150, "{parts:?}");
+        let unknown: Vec<&String> = parts.iter().filter(|part| !sources.contains(*part)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+
     #[test]
     fn knows_the_messages_of_the_program() {
         let text = std::fs::read_to_string(shell::root().join("crates/cli/src/ui/failure.rs")).unwrap();

@@ -65,6 +65,7 @@ pages! {
     concepts_determinism "guide/src/concepts/determinism.md",
     concepts_memory "guide/src/concepts/memory.md",
     troubleshooting "guide/src/troubleshooting.md",
+    messages "guide/src/messages.md",
     faq "guide/src/faq.md",
     comparison "guide/src/comparison.md",
     building_the_guide "guide/README.md",

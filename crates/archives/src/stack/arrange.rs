@@ -48,7 +48,8 @@ impl MergedEntries {
         }
     }
 
-    /// Records the first names of the files of a list, each once. Returns a warning about paths that are not files.
+    /// Records the first names of the files of a list, each once. A directory stands for the files below it, by path. Returns a warning about
+    /// paths of other entries, or of none.
     pub(super) fn find_first(&mut self, list: &FileList) -> Option<String> {
         if list.is_empty() {
             return None;
@@ -57,10 +58,17 @@ impl MergedEntries {
         let mut absent = Vec::new();
         let mut is_found = vec![false; self.merged.tree.node_count()];
         for (line, path) in list.paths() {
-            match self.lookup(path) {
-                Some(node) if std::mem::replace(&mut is_found[node.index()], true) => {}
-                Some(node) => found.push(node),
-                None => absent.push((line, path)),
+            let Some(listed) = self.lookup(path) else {
+                absent.push((line, path));
+                continue;
+            };
+            let mut waiting = vec![listed];
+            while let Some(node) = waiting.pop() {
+                let file = self.first_name(node);
+                if !std::mem::replace(&mut is_found[file.unwrap_or(node).index()], true) {
+                    found.extend(file);
+                    waiting.extend(self.merged.tree.children(node).iter().rev());
+                }
             }
         }
         self.first = found;
@@ -73,7 +81,7 @@ impl MergedEntries {
         })
     }
 
-    /// The first name of the file at a path.
+    /// The file or the directory at a path.
     fn lookup(&self, path: &[u8]) -> Option<NodeId> {
         let tree = &self.merged.tree;
         let step = |directory: NodeId, name: &[u8]| {
@@ -82,6 +90,13 @@ impl MergedEntries {
         };
         let mut components = path.split(|byte| *byte == b'/');
         let node = components.try_fold(tree.root(), step)?;
+        let is_directory = matches!(tree.content(tree.inode(node)), Content::Dir);
+        (is_directory || self.first_name(node).is_some()).then_some(node)
+    }
+
+    /// The first name of a file; `None` for a file that is not kept, and for any other entry.
+    fn first_name(&self, node: NodeId) -> Option<NodeId> {
+        let tree = &self.merged.tree;
         let first = self.order.first(tree, node);
         // The root replaces the first name of a file that is not kept.
         (first != tree.root() && self.file(first).is_some()).then_some(first)

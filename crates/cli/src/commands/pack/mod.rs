@@ -140,8 +140,9 @@ symbolic link and a name that does not exist are errors. Empty lines are ignored
 that --codec names.\n\
 --order=input stores contents in the order of the source, and path sorts them by path. With similar, contents that \
 have much in common are next to each other, which makes the image smaller. FILE has one path of the source per \
-line; those contents come first, then the rest by path, or by similarity with --order=FILE,similar. Empty lines and \
-lines that begin with '#' are ignored, and what --manifest adds comes last.\n\
+line, and a directory stands for the files below it; those contents come first, then the rest by path, or by \
+similarity with --order=FILE,similar. Empty lines and lines that begin with '#' are ignored, and what --manifest adds \
+comes last.\n\
 With any order except input, all entries are listed before contents are read, and a tar that is compressed or \
 comes through a pipe is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. For similar, files \
 smaller than a block are read twice. A change of one file may move others in such an image, so that --base and a \

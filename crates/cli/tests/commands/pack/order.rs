@@ -148,8 +148,8 @@ fn listed_files_come_first() {
         ("similar", ["a", "b/x", "b.c", "c", "d e"], ""),
         (
             "./similar",
-            ["d e", "c", "a", "b/x", "b.c"],
-            "./similar: 3 lines name no file of the source, such as none (line 2)",
+            ["d e", "c", "b/x", "a", "b.c"],
+            "./similar: 2 lines name no file of the source, such as none (line 2)",
         ),
         ("one,similar", ["c", "a", "b/x", "b.c", "d e"], "one: line 2 names no file of the source: absent"),
     ] {
@@ -157,6 +157,24 @@ fn listed_files_come_first() {
         assert_eq!(found, expected, "{value}");
         assert!(same == tree, "{value}: the order changes nothing of the tree");
         assert!(stderr.contains(warning) && stderr.contains("no file of the source") != warning.is_empty(), "{stderr}");
+    }
+}
+
+#[test]
+fn listed_directory_stands_for_its_files_by_path() {
+    let sandbox = sandbox();
+    let names = ["a", "b/c/x", "b/c.x", "b/d", "b/e", "f"];
+    let files: Vec<_> = names.into_iter().zip((0..).map(|seed| Random::new(seed).noise(6_000))).collect();
+    files.iter().for_each(|(name, content)| drop(sandbox.write(format!("source/{name}"), content)));
+    let options = ["-c", "none", "-b", "4K", "--no-fragments", "--order", "list"];
+    for (list, expected) in [
+        ("f\nb\n", ["f", "b/c/x", "b/c.x", "b/d", "b/e", "a"]),
+        ("b/e\nb/\nb/d\nf\n", ["b/e", "b/c/x", "b/c.x", "b/d", "f", "a"]),
+        ("b/c\n/b\na\nb\n", ["b/c/x", "b/c.x", "b/d", "b/e", "a", "f"]),
+    ] {
+        sandbox.write("list", list);
+        let ran = sandbox.good(&[&["pack", "-q", "-f", "source", "x.sqfs"][..], &options].concat());
+        assert_eq!((order_of(&sandbox, &files), ran.stderr.as_str()), (expected.to_vec(), ""), "{list}");
     }
 }
 

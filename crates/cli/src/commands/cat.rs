@@ -1,10 +1,12 @@
 //! `packline cat` prints files of an image or a tar, or the content of a .lrz or .pln file.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use packline::requests::{Archive, LrzUnpackRequest, OpenedFile, PlnUnpackRequest, lrz_unpack, tar_cat};
 use packline::{Input, Resources};
+use packline_image::OpenedImage;
 use packline_pln::Span;
 
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
@@ -13,10 +15,14 @@ use crate::args::run_options::{Machine, SchedulingOptions, Stats};
 use crate::args::value::text;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDOUT;
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::with_observer;
 use crate::ui::size::parse_size;
+
+/// Bytes of a file that are read at a time.
+const PIECE: usize = 128 << 10;
 
 /// Print files of an image or a tar, or the content of a .pln file
 #[derive(Debug, clap::Args)]
@@ -26,7 +32,7 @@ pub struct Cat {
     /// The files to print, as paths in the image or the tar, in this order; patterns are not allowed
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Print the bytes of a .pln file from START up to but not including END. Both may be left out
+    /// Print only the bytes from START up to but not including END, of a .pln file or of one PATH of an image. Both may be left out
     #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
     #[command(flatten)]
@@ -47,6 +53,7 @@ impl Command for Cat {
         "packline cat root.sqfs etc/passwd etc/group",
         "packline cat src.tar.xz src/README",
         "packline cat --range 1M..2M disk.img.pln",
+        "packline cat --range ..512 disks.sqfs disk.img",
     ];
 
     fn details() -> String {
@@ -68,15 +75,14 @@ impl Command for Cat {
         let input = image::input(path, io)?;
         let identity = input.opened_file().and_then(OpenedFile::identity);
         let mut archive = self.place.offset.open_input(path, input, true, &resources, io)?;
-        if !matches!(archive, Archive::Pln(_)) && self.range.is_some() {
-            return Err(wrong("range", "works only for .pln files"));
-        }
         refuse_keys(&archive, invocation)?;
-        if self.range.is_none()
-            && !self.paths.is_empty()
+        if !self.paths.is_empty()
             && let Archive::Pln(file) = archive
         {
             archive = self.place.offset.open_in_pln(file, &self.keys, &resources, io)?;
+        }
+        if self.range.is_some() && !matches!(archive, Archive::Pln(_) | Archive::SquashFs(_)) {
+            return Err(wrong("range", "works only for .pln files and for a file in an image"));
         }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
             return Err(Failure::usage("a path in the archive is missing: packline cat IMAGE PATH..."));
@@ -87,7 +93,10 @@ impl Command for Cat {
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         match archive {
             Archive::Pln(input) => print_pln(&self, input, resources, io)?,
-            Archive::SquashFs(image) => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
+            Archive::SquashFs(image) => match self.range {
+                Some(range) => print_range(&image, &paths, range, io)?,
+                None => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
+            },
             Archive::Lrz(opened) if paths.is_empty() => {
                 let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
                 request.resources = options.apply(self.machine.lrz_resources(&io.host));
@@ -107,15 +116,37 @@ pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> 
     if cat.place.offset.is_given() {
         return Err(wrong("offset", "has no effect on a .pln file; use --range"));
     }
-    if !cat.paths.is_empty() {
-        return Err(wrong("range", "cannot be used with PATH"));
-    }
     let mut request = PlnUnpackRequest::new(input, io.stdout_target());
     request.identities = cat.keys.identities(io)?;
     request.span = cat.range.unwrap_or(Span::ALL);
     request.resources = resources;
     with_observer(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
     Ok(())
+}
+
+/// Prints a part of one file of an image. Only the blocks of the part are decoded.
+fn print_range(image: &OpenedImage, paths: &[Vec<u8>], range: Span, io: &mut Io) -> Result<(), Failure> {
+    let [path] = paths else { return Err(wrong("range", "works only with one PATH")) };
+    let mut file = image.open_file(path)?;
+    let size = file.size();
+    let end = range.length.map_or(size.max(range.start), |length| range.start.saturating_add(length));
+    if end > size {
+        let name = format!("{}: {}", image.display_path.escaped(), path.escaped());
+        return Err(Failure::failed(format!("{name}: has no byte {} (expected a range within {size} bytes)", end - 1)));
+    }
+    file.seek(SeekFrom::Start(range.start)).map_err(Failure::failed)?;
+    let mut left = end - range.start;
+    let mut buffer = vec![0; PIECE];
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE);
+        let read = file.read_next(&mut buffer[..most])?;
+        if read == 0 {
+            break;
+        }
+        io.stdout.write_all(&buffer[..read]).map_err(Failure::printing)?;
+        left -= read as u64;
+    }
+    io.stdout.flush().map_err(Failure::printing)
 }
 
 /// Parses `START..END`.

@@ -170,8 +170,8 @@ fn rejects_image_as_pln_file_and_the_reverse() {
     let cases: [(&[&str], &str); 9] = [
         (&["pack", "-", "y.pln"], "holds one file or stream, not a tree"),
         (&["pack", "--format", "pln", "-", "y"], "packline compress writes .pln files"),
-        (&["cat", "--range", "0..5", &image, "a"], "--range: works only for .pln files"),
-        (&["cat", "--range", "0..5", &packed, "a"], "--range: cannot be used with PATH"),
+        (&["cat", "--range", "0..5", &image, "a/big", "a/small"], "--range: works only with one PATH"),
+        (&["cat", "--range", "0..5", &packed, "a"], "whose content is neither an image nor a tar"),
         (&["cat", "--offset", "0", &packed], "--offset: has no effect"),
         (&["list", "--identity", "key", &image], "--identity: has no effect on a SquashFS image"),
         (&["info", "--quick", &packed], "--quick: has no effect"),

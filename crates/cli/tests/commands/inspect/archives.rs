@@ -243,3 +243,29 @@ fn names_of_owners_are_shown() {
         assert_eq!(owner.starts_with('7'), format == "v7", "{theirs}");
     }
 }
+
+#[test]
+fn prints_ranges_of_files_in_images() {
+    let sandbox = crate::sandbox();
+    let content: Vec<u8> = (0..9_000u32).flat_map(u32::to_be_bytes).collect();
+    sandbox.write("source/f", &content);
+    sandbox.good(&["pack", "-q", "-b", "4K", "source", "i.sqfs"]);
+    sandbox.good(&["compress", "-q", "-c", "none", "i.sqfs"]);
+    for (range, expected) in [
+        ("..", 0..36_000),
+        ("4095..4097", 4_095..4_097),
+        ("100..20000", 100..20_000),
+        ("35999..", 35_999..36_000),
+        ("36000..", 36_000..36_000),
+        ("7..7", 7..7),
+    ] {
+        for image in ["i.sqfs", "i.sqfs.pln"] {
+            let printed = sandbox.good(&["cat", "--range", range, image, "f"]).stdout;
+            assert!(printed == content[expected.clone()], "{range} {image}: {} bytes", printed.len());
+        }
+    }
+    for range in ["0..36001", "36001.."] {
+        let line = sandbox.refused(&["cat", "--range", range, "i.sqfs", "f"]);
+        assert!(line.contains("i.sqfs: f: has no byte 36000 (expected a range within 36000 bytes)"), "{line}");
+    }
+}

@@ -124,13 +124,20 @@ impl Failure {
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
         ContentKind::Lrz => "packline unpack, list, cat, info and verify read it",
-        ContentKind::Pln => "packline decompress, list, cat, info and verify read it",
+        ContentKind::Pln => {
+            "packline list, cat, info and verify read it, and 'packline decompress' writes the image or tar in it to a \
+             file"
+        }
         ContentKind::Encrypted if cfg!(feature = "encryption") => {
-            "packline decompress, list, cat, info and verify read it with a key"
+            "with a key, packline list, cat, info and verify read it, and 'packline decompress' writes the image or tar \
+             in it to a file"
         }
         ContentKind::Encrypted => "this build cannot read it; a build with the feature 'encryption' can",
         ContentKind::Delta => "packline patch applies it, info describes it",
-        ContentKind::Tar => "packline pack, list, cat, info and verify read it, tar -xf unpacks it",
+        ContentKind::Tar => {
+            "packline list, cat, info and verify read it, tar -xf unpacks it, and 'packline pack TAR IMAGE' turns it \
+             into an image"
+        }
         ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }

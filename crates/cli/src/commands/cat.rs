@@ -95,7 +95,10 @@ impl Command for Cat {
             Archive::Pln(input) => print_pln(&self, input, resources, io)?,
             Archive::SquashFs(image) => match self.range {
                 Some(range) => print_range(&image, &paths, range, io)?,
-                None => packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT)?,
+                None => {
+                    let printed = packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT);
+                    printed.map_err(|error| explain(error, &paths))?;
+                }
             },
             Archive::Lrz(opened) if paths.is_empty() => {
                 let mut request = LrzUnpackRequest::new(&opened, Some(io.stdout_target()));
@@ -122,6 +125,14 @@ pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> 
     request.resources = resources;
     with_observer(io, false, |observer| packline::requests::pln_unpack(request, observer))?;
     Ok(())
+}
+
+/// Adds a hint to the error about a path that looks like a pattern.
+fn explain(error: packline_image::Error, paths: &[Vec<u8>]) -> Failure {
+    let is_pattern = |path: &Vec<u8>| path.iter().any(|byte| b"*?[".contains(byte));
+    let is_hinted = matches!(error, packline_image::Error::Request { .. }) && paths.iter().any(is_pattern);
+    let failure = Failure::from(error);
+    if is_hinted { failure.with_way_out("cat takes paths, not patterns") } else { failure }
 }
 
 /// Prints a part of one file of an image. Only the blocks of the part are decoded.

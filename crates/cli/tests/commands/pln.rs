@@ -388,7 +388,7 @@ fn summaries_go_to_standard_error_unless_suppressed() {
     assert_eq!(stderr(&["compress", "-fq", "x"]), "");
     assert_eq!(stderr(&["compress", "--stdout", "x"]), "");
     assert!(stderr(&["compress", "--stdout", "-v", "x"]).starts_with("x: "));
-    assert!(stderr(&["decompress", "-f", "x.pln"]).contains(", x, "));
+    assert!(stderr(&["decompress", "-f", "x.pln"]).contains(" => x, "));
     assert!(stderr(&["decompress", "-t", "x.pln"]).contains("sound"));
     assert_eq!(stderr(&["decompress", "-tq", "x.pln"]), "");
     sandbox.good(&["verify", "-q", "x.pln"]);

@@ -229,9 +229,7 @@ pub(crate) fn repaired_copy(
         return Ok(None);
     }
     let copied = copy(file, &set, &examined, directory, resources, observer).map_err(|cause| names.error(cause))?;
-    observer.warning(&format!(
-        "{name}: is damaged, and is read from a repaired copy ({lost} of {shards} shards were lost)"
-    ));
+    observer.warning(&format!("{name}: is damaged, and is read from a repaired copy ({lost} of {shards} shards lost)"));
     Ok(Some(copied))
 }
 

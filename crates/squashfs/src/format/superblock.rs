@@ -58,7 +58,7 @@ pub mod flags {
         (1 << 2, "unused bit 2"),
         (STORED_FRAGMENTS, "fragments stored"),
         (NO_FRAGMENTS, "no fragments"),
-        (ALWAYS_FRAGMENTS, "tail ends always packed"),
+        (ALWAYS_FRAGMENTS, "all tail ends in fragment blocks"),
         (DUPLICATES, "duplicates removed"),
         (EXPORTABLE, "exportable"),
         (STORED_XATTRS, "xattrs stored"),

@@ -41,6 +41,8 @@ pub struct Verified {
     pub files: u64,
     /// Directories among the inodes.
     pub directories: u64,
+    /// Symbolic links among the inodes.
+    pub symlinks: u64,
     /// Names, without the root's.
     pub names: u64,
     pub metadata_blocks: u64,

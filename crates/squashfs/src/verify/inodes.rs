@@ -112,6 +112,7 @@ impl Inodes {
         match inode.node {
             Node::Directory(_) => report.totals.directories += 1,
             Node::File(_) => report.totals.files += 1,
+            Node::Symlink(_) => report.totals.symlinks += 1,
             _ => {}
         }
         let number = inode.number;

@@ -104,7 +104,9 @@ pub fn decompressed(
     let verdict = if settings.style.mode == Mode::Test { "sound, " } else { "" };
     let path = file.place.display_path().escaped();
     let bytes = show_bytes(unpacked.bytes);
-    let mut text = format!("{path}: {verdict}{bytes}{}, {}", name(file), elapsed.text());
+    let output = file.output.map_or(String::new(), |output| format!(" => {}", output.escaped()));
+    let separator = if output.is_empty() { ": " } else { ", " };
+    let mut text = format!("{path}{output}{separator}{verdict}{bytes}, {}", elapsed.text());
     if let Some(sum) = sum.filter(|_| settings.verbose) {
         text.push_str(&format!("\n{}; BLAKE3 {sum}", count(unpacked.records, "record")));
     }

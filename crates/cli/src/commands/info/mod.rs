@@ -19,7 +19,7 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::password::wants_password;
 use crate::ui::report;
-use crate::ui::size::{both, show_bytes};
+use crate::ui::size::{both, count, show_bytes};
 use crate::ui::time::Moment;
 
 /// Describe an image, a tar, a .lrz, .pln, .pld or recovery file
@@ -150,7 +150,7 @@ fn text(info: &ImageInfo, counts: Option<&TreeCounts>) -> String {
     let mut out: String = lines.into_iter().map(|(what, value)| format!("{:<18} {value}\n", what + ":")).collect();
     out.push_str("Tables:\n");
     for table in &info.tables {
-        let entries = table.entries.map_or(String::new(), |entries| format!(", {entries} entries"));
+        let entries = table.entries.map_or(String::new(), |entries| format!(", {}", count(entries, "entry")));
         let start = table.start;
         let length = table.end - start;
         out.push_str(&format!("  {:<24} {start:>14} {}{entries}\n", table.name, both(length)));
@@ -164,13 +164,15 @@ fn count_lines(info: &ImageInfo, counts: &TreeCounts) -> Vec<(String, String)> {
     let ratio = ratio(info, counts)
         .filter(|percent| *percent < 100.0)
         .map_or(String::new(), |percent| format!(" (the image is {percent:.1}% of it)"));
-    vec![
+    let mut lines = vec![
         ("Entries".to_string(), entries),
         ("Content".to_string(), format!("{}{ratio}", both(counts.content_bytes))),
-        ("Holes".to_string(), both(counts.sparse_bytes)),
-        ("Blocks".to_string(), format!("{}, and {} tail ends", counts.blocks, counts.tail_ends)),
-        ("With xattrs".to_string(), counts.with_xattrs.to_string()),
-    ]
+    ];
+    lines.extend((counts.sparse_bytes > 0).then(|| ("Holes".to_string(), both(counts.sparse_bytes))));
+    let blocks = format!("{}, and {}", counts.blocks, count(counts.tail_ends, "tail end"));
+    lines.push(("Blocks".to_string(), blocks));
+    lines.extend((counts.with_xattrs > 0).then(|| ("With xattrs".to_string(), counts.with_xattrs.to_string())));
+    lines
 }
 
 fn object(info: &ImageInfo, counts: Option<&TreeCounts>) -> Value {

@@ -59,7 +59,7 @@ fn encryption_text(encryption: &Encryption, opened: bool) -> String {
     let mut out = format!("Encrypted:   for {}, in chunks of {chunks}{padded}\n", made_for(encryption));
     if !opened {
         out.push_str(&format!("Size:        {}\n", both(encryption.physical)));
-        out.push_str("Content:     is read with --identity or --passphrase-file\n");
+        out.push_str("Content:     encrypted; --identity or --passphrase-file opens it\n");
     }
     out
 }
@@ -90,7 +90,7 @@ fn text(info: &Info) -> String {
         ("Record size", show_bytes(info.record_size.bytes() as u64)),
         ("Content", both(info.logical)),
         ("Size", format!("{}{ratio}", both(info.physical))),
-        ("Records", format!("{}, in {} groups", info.records, info.groups)),
+        ("Records", format!("{}, in {}", info.records, count(info.groups, "group"))),
         ("BLAKE3", hex(&info.blake3)),
     ];
     let mut out: String =
@@ -99,7 +99,8 @@ fn text(info: &Info) -> String {
     for kind in &info.kinds {
         let logical = show_bytes(kind.logical);
         let stored = show_bytes(kind.stored);
-        out.push_str(&format!("  {:<12} {:>10} records, {logical} => {stored}\n", name(kind), kind.records));
+        let records = count(kind.records, "record");
+        out.push_str(&format!("  {:<12} {records:>18}, {logical} => {stored}\n", name(kind)));
     }
     out
 }

@@ -54,15 +54,17 @@ fn text(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {
     let special = counts.devices + counts.fifos + counts.sockets;
     let percent = size as f64 * 100.0 / counts.content_bytes.max(1) as f64;
     let ratio = if size < counts.content_bytes { format!(" ({percent:.1}% of the content)") } else { String::new() };
-    let lines = [
+    let mut lines = vec![
         ("Format", "tar".to_string()),
         ("Compression", compression.unwrap_or_else(|| "none".to_string())),
         ("Size", both(size) + &ratio),
         ("Entries", report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, special)),
         ("Content", both(counts.content_bytes)),
-        ("With xattrs", counts.with_xattrs.to_string()),
     ];
-    lines.map(|(what, value)| format!("{:<12} {value}", format!("{what}:"))).join("\n")
+    lines.extend((counts.with_xattrs > 0).then(|| ("With xattrs", counts.with_xattrs.to_string())));
+    let lines: Vec<String> =
+        lines.into_iter().map(|(what, value)| format!("{:<12} {value}", format!("{what}:"))).collect();
+    lines.join("\n")
 }
 
 fn object(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {

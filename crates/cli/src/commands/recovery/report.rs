@@ -128,11 +128,11 @@ fn way_to_protect(file: &Path, recovery: &Path) -> String {
 /// Returns the numbers of lost, moved and repairable shards.
 fn damage(found: &RecoveryState) -> String {
     let examined = &found.examined;
+    let moved = if examined.moved > 0 { format!(", {} moved", examined.moved) } else { String::new() };
     let mut text = format!(
-        "{} of {} lost, {} moved; {} can be repaired",
+        "{} of {} lost{moved}; up to {} can be repaired",
         examined.lost,
         count(found.shape.shards() as u64, "shard"),
-        examined.moved,
         examined.repairable
     );
     match examined.excess {

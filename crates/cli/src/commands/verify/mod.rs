@@ -28,6 +28,7 @@ use crate::ui::failure::Failure;
 use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
+use crate::ui::report;
 use crate::ui::size::{count, show_bytes};
 
 /// Check images, .pln and .lrz files and tars for damage
@@ -331,13 +332,13 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
         verdict.push_str(&format!(", {}", count(totals.notes, "note")));
     }
     verdict.push_str(&unchecked_text(totals));
+    let special = totals.inodes.saturating_sub(totals.files + totals.directories + totals.symlinks);
+    // Each inode has one name, except the root, which has none. Each further name is a hard link.
+    let hard_links = (totals.names + 1).saturating_sub(totals.inodes);
     format!(
-        "{}: {verdict}\n{} ({}, {}) under {}\n{} and {} with {} of content; {}",
+        "{}: {verdict}\n{}\n{} and {} with {} of content; {}",
         image.display_path.escaped(),
-        count(totals.inodes, "inode"),
-        count(totals.files, "file"),
-        count(totals.directories, "directory"),
-        count(totals.names, "name"),
+        report::entries(totals.files, totals.directories, totals.symlinks, hard_links, special),
         count(totals.blocks, "block"),
         count(totals.fragments, "fragment block"),
         show_bytes(totals.content),
@@ -364,6 +365,7 @@ fn totals_object(totals: &Verified) -> Value {
         "inodes": totals.inodes,
         "files": totals.files,
         "directories": totals.directories,
+        "symlinks": totals.symlinks,
         "names": totals.names,
         "metadata_blocks": totals.metadata_blocks,
         "metadata_bytes": totals.metadata_bytes,

@@ -90,7 +90,7 @@ pub fn without_time(line: &str) -> String {
         text.strip_suffix(unit).is_some_and(|number| !number.is_empty() && number.parse::<f64>().is_ok())
     };
     let (head, last) = line.rsplit_once(", ").unwrap_or((line, ""));
-    let is_rate = is_of(last, " MB/s") || is_of(last, " MiB/s");
+    let is_rate = [" MB/s", " KiB/s", " MiB/s"].iter().any(|unit| is_of(last, unit));
     let (head, last) = if is_rate { head.rsplit_once(", ").unwrap_or((head, "")) } else { (head, last) };
     if is_of(last, " ms") || is_of(last, " s") { format!("{head}, [..]") } else { line.to_string() }
 }
@@ -112,6 +112,7 @@ fn times_at_the_ends_of_summaries_are_any_text() {
         ("1 worker, 5.0 MiB peak memory, 12 ms", "1 worker, 5.0 MiB peak memory, [..]"),
         ("x: 5 MiB, 1.25 s, 4 MB/s", "x: 5 MiB, [..]"),
         ("x: 5 MiB, 1.25 s, 4 MiB/s", "x: 5 MiB, [..]"),
+        ("x: 5 KiB, 1.25 s, 4 KiB/s", "x: 5 KiB, [..]"),
         ("2 files, 3 ms of", "2 files, 3 ms of"),
         ("waits, s", "waits, s"),
         ("", ""),

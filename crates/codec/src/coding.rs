@@ -148,8 +148,8 @@ mod tests {
         for (typed, found) in [("slack+", ""), ("slack+slack", "slack"), ("slack+lz4+zle", "lz4+zle")] {
             assert!(error(typed).starts_with(&format!("unknown codec '{found}' (expected one of none, ")));
         }
-        assert_eq!(error("slack:level=1"), "slack: unknown parameter 'level' (expected one of no parameters)");
-        assert_eq!(error("slack+none:x"), "none: unknown parameter 'x' (expected one of no parameters)");
+        assert_eq!(error("slack:level=1"), "slack: unknown parameter 'level' (expected no parameters)");
+        assert_eq!(error("slack+none:x"), "none: unknown parameter 'x' (expected no parameters)");
     }
 
     #[test]

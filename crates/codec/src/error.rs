@@ -20,7 +20,7 @@ pub enum CodecError {
         /// The codecs of that format, separated by commas.
         known: String,
     },
-    #[error("{codec}: unknown parameter '{found}' (expected one of {known})")]
+    #[error("{codec}: unknown parameter '{found}' (expected {})", choice(.known))]
     UnknownParameter {
         codec: &'static str,
         /// The name as typed.
@@ -39,12 +39,12 @@ pub enum CodecError {
         expected: String,
     },
     /// Parameters that are valid separately but exclude each other.
-    #[error("{codec}: {found} (expected {expected})")]
+    #[error("{codec}: {found}{}", expectation(.expected))]
     Conflict {
         codec: &'static str,
-        /// The parameters as typed.
+        /// The parameters as typed, or why they exclude each other.
         found: String,
-        /// Description of valid combinations.
+        /// Description of valid combinations; empty if `found` gives the reason.
         expected: String,
     },
     /// The block size is out of range for the codec.
@@ -106,4 +106,13 @@ pub enum CodecError {
         /// Return value of the function.
         code: i64,
     },
+}
+
+/// Returns the known names, which are separated by commas, as the valid choices.
+fn choice(known: &str) -> String {
+    if known.contains(',') { format!("one of {known}") } else { known.to_owned() }
+}
+
+fn expectation(expected: &str) -> String {
+    if expected.is_empty() { String::new() } else { format!(" (expected {expected})") }
 }

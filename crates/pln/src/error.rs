@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault};
+use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault, expectation};
 
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ impl fmt::Display for Part {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A part of the file is invalid.
-    #[error("{part}, {fault:#}")]
+    #[error("{}", describe(.part, .fault))]
     Corrupt {
         /// The part that is invalid.
         part: Part,
@@ -102,5 +102,17 @@ impl Error {
     /// Whether the file is at fault, rather than a limit or the system.
     pub fn is_of_file(&self) -> bool {
         matches!(self, Error::Corrupt { .. } | Error::Cut { .. })
+    }
+}
+
+/// The beginning of the fault of a file that begins with other bytes.
+pub(crate) const NOT_PLN: &str = "is not a .pln file";
+
+/// Returns the message for a fault. The message about another format names no part: a file of another format has none.
+fn describe(part: &Part, fault: &FormatFault) -> String {
+    if fault.what.starts_with(NOT_PLN) {
+        format!("{}{}", fault.what, expectation(&fault.expected))
+    } else {
+        format!("{part}, {fault:#}")
     }
 }

@@ -29,8 +29,7 @@ impl ErrorPosition<'_> {
 
 /// The error for an empty input instead of a tar: usually the program that should have written it has failed.
 pub fn empty_input(input: &str) -> Error {
-    let position = ErrorPosition { input, entry: &[], offset: 0 };
-    position.malformed("is empty: it ends", "a tar: at least one block of 512 bytes")
+    Error::Input { input: input.to_owned(), what: "is empty".to_owned(), expected: "a tar".to_owned() }
 }
 
 /// The error of a failed read, also by a decoder.

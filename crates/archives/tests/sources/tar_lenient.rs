@@ -168,7 +168,7 @@ fn rejects_faults_that_lose_data() {
 
 #[test]
 fn an_input_without_a_block_is_not_a_tar() {
-    refused_by_both(b"", "test.tar: is empty: it ends at byte 0 (expected a tar: at least one block of 512 bytes)");
+    refused_by_both(b"", "test.tar: is empty (expected a tar)");
     for zeros in [512, 1024, 10_240] {
         assert_eq!(read_bytes(&vec![0; zeros]).unwrap(), [], "{zeros} zeros");
     }

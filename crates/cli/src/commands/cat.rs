@@ -85,7 +85,8 @@ impl Command for Cat {
             return Err(wrong("range", "works only for .pln files and for a file in an image"));
         }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
-            return Err(Failure::usage("a path in the archive is missing: packline cat IMAGE PATH..."));
+            let place = if matches!(archive, Archive::Tar(_)) { "tar" } else { "image" };
+            return Err(Failure::usage(format!("a path in the {place} is missing: packline cat IMAGE PATH...")));
         }
         if let Some(file) = identity {
             io.refuse_stdout(file, &archive.display_path())?;

@@ -318,7 +318,7 @@ fn rejects_name_of_other_format_without_format_option() {
         ("y.gz", "a file compressed with gzip"),
     ] {
         let ran = pack(&sandbox, name, &[], &tar, host());
-        let what = format!("{name}: the name suggests {kind}, which cannot hold a tree");
+        let what = format!("{name}: the name suggests {kind}, which pack does not write");
         let hint = if kind.starts_with("a tar") { "unpack - TAR" } else { "--format" };
         assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains(hint), "{ran:?}");
         assert_eq!(sandbox.names(), Vec::<String>::new());

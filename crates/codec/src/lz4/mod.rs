@@ -70,7 +70,7 @@ impl Lz4Params {
             return Err(conflict(format!("level={level} without hc"), "hc,level=...: only hc has levels"));
         }
         if let (Some(value), true) = (acceleration, params.hc) {
-            return Err(conflict(format!("acceleration={value} with hc"), "only one of them"));
+            return Err(conflict(format!("acceleration={value} cannot be used with hc"), ""));
         }
         params.level = level.unwrap_or(params.level);
         params.acceleration = acceleration.unwrap_or(params.acceleration);

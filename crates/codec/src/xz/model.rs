@@ -84,11 +84,13 @@ impl LzmaModel {
             return wrong(format!("level={}", self.level), "0 to 9, or max");
         }
         if self.is_max() && self.extreme {
-            return wrong("level=max,extreme".to_owned(), "level=max without extreme, which it includes");
+            return wrong("extreme cannot be used with level=max, which includes it".to_owned(), "");
         }
         if self.is_max() && [self.lc, self.lp, self.pb] != [3, 0, 2] {
-            let found = format!("level=max with lc={},lp={},pb={}", self.lc, self.lp, self.pb);
-            return wrong(found, "level=max, which chooses lc, lp and pb itself, or another level");
+            let Self { lc, lp, pb, .. } = self;
+            let found =
+                format!("level=max cannot be used with lc={lc},lp={lp},pb={pb}: level=max chooses lc, lp and pb");
+            return wrong(found, "");
         }
         if self.pb > 4 {
             return wrong(format!("pb={}", self.pb), "0 to 4");

@@ -94,22 +94,18 @@ impl XzParams {
     pub(crate) fn check(&self) -> Result<(), CodecError> {
         self.model.check(NAME)?;
         if self.auto && self.model.is_max() {
-            let expected = "auto, or level=max, which tries the named filters".to_owned();
-            return Err(CodecError::Conflict { codec: NAME, found: "auto with level=max".to_owned(), expected });
+            return Err(conflict("auto cannot be used with level=max, which tries the named filters".to_owned()));
         }
         let usual = LzmaModel::new(0);
         let [mine, default] = [&self.model, &usual].map(|model| [model.lc, model.lp, model.pb]);
         if self.auto && mine != default {
-            let found = format!("auto with lc={},lp={},pb={}", mine[0], mine[1], mine[2]);
-            return Err(CodecError::Conflict {
-                codec: NAME,
-                found,
-                expected: "auto, which chooses lc, lp and pb itself, or no auto".to_owned(),
-            });
+            let [lc, lp, pb] = mine;
+            return Err(conflict(format!(
+                "auto cannot be used with lc={lc},lp={lp},pb={pb}: auto chooses lc, lp and pb"
+            )));
         }
         if self.auto && self.filters.contains(Bcj::Ia64) {
-            let expected = "auto with arm64, riscv or no filter: ia64 is only tried, without auto".to_owned();
-            return Err(CodecError::Conflict { codec: NAME, found: "auto with ia64".to_owned(), expected });
+            return Err(conflict("auto cannot be used with ia64, which is tried only without auto".to_owned()));
         }
         Ok(())
     }
@@ -128,4 +124,9 @@ impl Default for XzParams {
     fn default() -> Self {
         XzParams { model: LzmaModel::new(Self::DEFAULT_LEVEL), filters: Set::EMPTY, auto: false }
     }
+}
+
+/// Returns the error for parameters that exclude each other.
+fn conflict(found: String) -> CodecError {
+    CodecError::Conflict { codec: NAME, found, expected: String::new() }
 }

@@ -89,7 +89,7 @@ impl Magic {
     /// [`Error::Corrupt`] if it is not a .lrz file, [`Error::Unsupported`] for another layout.
     pub fn decode(bytes: &[u8; MAGIC_SIZE]) -> Result<Magic, Error> {
         if &bytes[..4] != MARK {
-            return Err(Error::corrupt(0, format!("{:02x?}", &bytes[..4]), "'LRZI'"));
+            return Err(Error::corrupt(0, format!("is not a .lrz file: {:02x?}", &bytes[..4]), "'LRZI'"));
         }
         let dialect = Dialect::of(bytes[4], bytes[5])?;
         if dialect == Dialect::V7 && !is_upstream(bytes) {

@@ -23,8 +23,8 @@ impl Bytes {
     pub(super) fn open(input: Arc<dyn Input>, password: Option<&[u8]>) -> Result<Bytes, Error> {
         let length = input.size();
         if length < MAGIC_SIZE as u64 {
-            let what = format!("a file of {length} bytes");
-            return Err(Error::corrupt(0, what, format!("a .lrz file of at least {MAGIC_SIZE} bytes")));
+            let expected = format!("at least {MAGIC_SIZE} bytes");
+            return Err(Error::corrupt(length, "is not a .lrz file: it ends", expected));
         }
         let mut head = [0; MAGIC_SIZE];
         input.read_at(0, &mut head).map_err(Error::Input)?;

@@ -11,7 +11,7 @@ use packline_runtime::{InputStream, Resources};
 use packline_tree::keep_all;
 
 use super::by_magic::{ContentKind, log_kind};
-use super::image_place::ImagePlace;
+use super::image_place::{ImagePlace, UNKNOWN};
 #[cfg(feature = "pln")]
 use super::in_pln;
 use super::input::Input;
@@ -24,6 +24,9 @@ use crate::sources::planned::{DEFAULT_META, Opening, Share};
 use crate::sources::source::Source;
 #[cfg(feature = "lrz")]
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
+
+/// The formats that are read, for messages.
+const READ: &str = "a SquashFS image, a tar, a .lrz or a .pln file";
 
 /// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -173,7 +176,7 @@ impl OpenedTar {
 }
 
 fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
-    let place = ImagePlace::of_file(file.clone()).at(options.offset);
+    let place = ImagePlace::of_file(file.clone()).at(options.offset).expecting(READ);
     let tar = |kind| {
         let display_path = file.path().to_path_buf();
         Archive::Tar(OpenedTar { display_path, kind, content: Content::File(file.clone()) })
@@ -224,7 +227,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
         Some(_) => (None, stream),
     };
     if let Some(foreign) = foreign {
-        return Err(foreign.instead_of(&path, "a SquashFS image, a tar, a .lrz or a .pln file"));
+        return Err(foreign.instead_of(&path, READ));
     }
     match found.filter(|&found| matches!(found, ContentKind::Pln | ContentKind::Encrypted) || options.offset.is_none())
     {
@@ -240,9 +243,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content }));
         }
         None if options.offset.is_none() => {
-            let what = "a stream of an unknown format: no magic number at byte 0".to_string();
-            let expected = "a SquashFS image, a tar, a .lrz or a .pln file".to_string();
-            return Err(Error::Target { path, what, expected });
+            return Err(Error::Target { path, what: UNKNOWN.to_string(), expected: READ.to_string() });
         }
         _ => {}
     }
@@ -266,7 +267,7 @@ pub(crate) fn of_stored(
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {
-            let image = ImagePlace::new(path).at(options.offset);
+            let image = ImagePlace::new(path).at(options.offset).expecting(READ);
             image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::SquashFs)
         }
     }

@@ -60,7 +60,7 @@ impl Container {
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
-                what: format!("{}: the name suggests {kind}, which cannot hold a tree", path.escaped()),
+                what: format!("{}: the name suggests {kind}, which pack does not write", path.escaped()),
                 expected: containers_of_trees(),
             }),
             None => match path.extension().filter(|_| !is_block_device(path)) {

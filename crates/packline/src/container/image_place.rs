@@ -18,7 +18,7 @@ use crate::error::Error;
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS image";
 /// A file of unknown format in which no image was found.
-const UNKNOWN: &str = "not an image, .lrz, .pln or tar file: no magic number at byte 0 and no superblock after it";
+pub(super) const UNKNOWN: &str = "unknown format";
 
 /// Location of an image. The file is opened and its start is read once, when they are first needed. Clones share the open file.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct ImagePlace {
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
+    /// The formats that the caller reads, for the message about another one.
+    expected: &'static str,
     file: Arc<OnceLock<OpenedFile>>,
     is_stored: bool,
 }
@@ -35,13 +37,19 @@ pub struct ImagePlace {
 impl ImagePlace {
     /// An image at the start of a file, or after other data in it.
     pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
-        ImagePlace { path: path.into(), offset: None, file: Arc::default(), is_stored: false }
+        ImagePlace { path: path.into(), offset: None, expected: EXPECTED, file: Arc::default(), is_stored: false }
     }
 
     /// The same, with the image at byte `offset` of the file.
     #[must_use]
     pub fn at(self, offset: impl Into<Option<u64>>) -> ImagePlace {
         ImagePlace { offset: offset.into(), ..self }
+    }
+
+    /// The same, for a caller that reads these formats too.
+    #[must_use]
+    pub(super) fn expecting(self, expected: &'static str) -> ImagePlace {
+        ImagePlace { expected, ..self }
     }
 
     /// An image in a file that is open already.
@@ -71,11 +79,7 @@ impl ImagePlace {
                 if let Some(found) = ContentKind::foreign_stream(&mut head, stream).map_err(refused("cannot read"))? {
                     return Err(found.instead_of(name, EXPECTED));
                 }
-                let what = if head.is_empty() {
-                    "is empty"
-                } else {
-                    "a stream of an unknown format: no magic number at byte 0"
-                };
+                let what = if head.is_empty() { "is empty" } else { UNKNOWN };
                 return Err(Error::Target { path: name.to_path_buf(), what: what.into(), expected: EXPECTED.into() });
             }
         }
@@ -149,7 +153,7 @@ impl ImagePlace {
         use ContentKind::{Delta, Encrypted, Lrz, Pln};
         if let (None, Some(found @ (Lrz | Pln | Encrypted | Delta))) = (self.offset, found) {
             // Data stored in it may look like an image.
-            return Err(found.instead_of(&self.path, EXPECTED));
+            return Err(found.instead_of(&self.path, self.expected));
         }
         let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
         let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
@@ -162,11 +166,13 @@ impl ImagePlace {
         let nothing_at_start =
             matches!(cause, ReadError::Corrupt(FormatFault { offset: 0, .. })) && self.offset.unwrap_or(0) == 0;
         match found.or_else(|| ContentKind::foreign(input)) {
-            Some(found) if nothing_at_start && found != ContentKind::SquashFs => found.instead_of(&self.path, EXPECTED),
+            Some(found) if nothing_at_start && found != ContentKind::SquashFs => {
+                found.instead_of(&self.path, self.expected)
+            }
             None if nothing_at_start && self.offset.is_none() => Error::Target {
                 path: self.path.clone(),
                 what: if input.size() == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
-                expected: EXPECTED.to_string(),
+                expected: self.expected.to_string(),
             },
             _ => Error::Read { path: self.path.clone(), entry: None, cause: Box::new(cause) },
         }

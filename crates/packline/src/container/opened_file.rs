@@ -39,7 +39,7 @@ impl OpenedFile {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened, or cannot be read at any offset.
+    /// [`Error::Target`] for a directory, [`Error::Source`] if the file cannot be opened, or cannot be read at any offset.
     pub fn open(path: impl AsRef<Path>) -> Result<OpenedFile, Error> {
         OpenedFile::of(path.as_ref(), File::open(path.as_ref()))
     }
@@ -49,11 +49,14 @@ impl OpenedFile {
     /// # Errors
     /// As for [`OpenedFile::open`].
     pub(crate) fn of(path: &Path, file: io::Result<File>) -> Result<OpenedFile, Error> {
-        let opened = file.and_then(|file| {
-            let about = file.metadata()?;
-            OpenedFile::described(path.to_path_buf(), file, about)
-        });
-        opened.map_err(|cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause })
+        let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
+        let file = file.map_err(refused)?;
+        let about = file.metadata().map_err(refused)?;
+        if about.is_dir() {
+            let expected = "a file or a block device".to_string();
+            return Err(Error::Target { path: path.to_path_buf(), what: "is a directory".to_string(), expected });
+        }
+        OpenedFile::described(path.to_path_buf(), file, about).map_err(refused)
     }
 
     /// The open `file`, whose metadata is `about`.

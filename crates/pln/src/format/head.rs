@@ -3,6 +3,7 @@
 use packline_runtime::{Unsupported, hex};
 
 use super::{RecordSize, sum};
+use crate::error::NOT_PLN;
 use crate::{Error, Part};
 
 /// Size of the head in bytes.
@@ -38,7 +39,7 @@ impl Head {
         if MAGIC.starts_with(bytes) {
             return Ok(());
         }
-        Err(wrong(format!("the file begins with {}", hex(bytes)), hex(&MAGIC)))
+        Err(wrong(format!("{NOT_PLN}: it begins with {}", hex(bytes)), hex(&MAGIC)))
     }
 
     /// # Errors

@@ -199,8 +199,8 @@ impl Superblock {
         if self.bytes_used <= space {
             return Ok(());
         }
-        let what = format!("an image of {} bytes", self.bytes_used);
-        Err(ReadError::corrupt(40, what, format!("at most {space}, the size of the file: the image is cut off")))
+        let what = format!("the image is cut off to {space} bytes: its superblock says {}", self.bytes_used);
+        Err(ReadError::corrupt(40, what, ""))
     }
 
     fn places(&self) -> [u64; 8] {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{FileKind, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
+use packline_codec::CodecError;
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
@@ -302,7 +303,7 @@ impl Pack {
             && self.compression.smallest
         {
             let smallest = image.options.codec.smallest();
-            image.options.codec = smallest.map_err(|error| wrong("smallest", error))?;
+            image.options.codec = smallest.map_err(not_smallest)?;
         }
         Ok(options)
     }
@@ -436,6 +437,16 @@ fn codec_hint(codec: Option<&str>) -> String {
     }
     let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
     if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }
+}
+
+/// Returns the failure for a parameter that --smallest chooses.
+fn not_smallest(error: CodecError) -> Failure {
+    match error {
+        CodecError::Conflict { found, .. } => {
+            wrong("smallest", format!("cannot be used with {found}; leave out the parameter"))
+        }
+        other => wrong("smallest", other),
+    }
 }
 
 /// Rejects options without effect on definitions.

@@ -33,6 +33,9 @@ pub enum Error {
     /// The delta is damaged.
     #[error("{0:#}")]
     Corrupt(#[from] FormatFault),
+    /// The file begins with other bytes than a delta.
+    #[error("is not a delta")]
+    NotDelta,
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The old file is not the one that the delta was made for.

@@ -151,7 +151,7 @@ mod tests {
         let top = tree();
         for (name, expected) in [
             ("none", "names: line 2: 'none': there is no such entry (expected the path of an entry below "),
-            ("../x", "names: line 2: '../x': the name holds a `..` component (expected"),
+            ("../x", "names: line 2: '../x': the path contains '..' (expected"),
             ("link/b", "names: line 2: 'link/b': link is a symbolic link (expected a path that follows no link"),
             ("f/x", "names: line 2: 'f/x': f is not a directory (expected"),
             ("a/x\n", "names: line 2: 'a/x\\n': there is no such entry (expected"),

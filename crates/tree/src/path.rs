@@ -17,7 +17,7 @@ pub enum PathFault {
     /// The path contains a NUL byte, which no file system can store.
     #[error("the name holds a NUL byte")]
     Nul,
-    #[error("the name holds a `..` component")]
+    #[error("the path contains '..'")]
     Parent,
     /// A component is longer than [`MAX_COMPONENT`].
     #[error("a component of the name has {0} bytes")]

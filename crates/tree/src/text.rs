@@ -64,7 +64,7 @@ pub fn quote(text: &[u8]) -> String {
     const LONGEST: usize = 200;
     let start = &text[..text.len().min(LONGEST)];
     let more = if start.len() < text.len() { "..." } else { "" };
-    format!("`{}`{more}", escape::line(&String::from_utf8_lossy(start)))
+    format!("'{}'{more}", escape::line(&String::from_utf8_lossy(start)))
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn quotes_are_short_and_printable() {
-        assert_eq!(quote(b"a\x1b[1mb"), "`a\\x1b[1mb`");
+        assert_eq!(quote(b"a\x1b[1mb"), "'a\\x1b[1mb'");
         assert!(quote(&[b'x'; 5000]).len() < 210);
     }
 }

@@ -76,8 +76,10 @@ impl MergedEntries {
         let path = packline_runtime::escape::line(&String::from_utf8_lossy(path)).to_string();
         let input = list.input();
         Some(match absent.len() {
-            1 => format!("{input}: line {line} names no file of the source: {path}"),
-            several => format!("{input}: {several} lines name no file of the source, such as {path} (line {line})"),
+            1 => format!("{input}: line {line}: '{path}' is not a file of the source"),
+            several => {
+                format!("{input}: {several} lines do not name a file of the source, such as '{path}' (line {line})")
+            }
         })
     }
 

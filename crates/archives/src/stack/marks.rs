@@ -84,10 +84,7 @@ fn aufs(path: &[u8]) -> Result<Option<Mark>, Wrong> {
 }
 
 fn unnamed() -> Wrong {
-    (
-        "a whiteout that names no entry of its directory".into(),
-        ".wh.NAME, or .wh..wh..opq for all of the directory".into(),
-    )
+    ("a whiteout without a name".into(), ".wh.NAME, or .wh..wh..opq for all of the directory".into())
 }
 
 fn below(name: &[u8]) -> Wrong {
@@ -120,7 +117,7 @@ mod tests {
     fn names_of_aufs() {
         let whiteout = |path: &str| Ok(Mark::Whiteout(path.into()));
         let opaque = |path: &str| Ok(Mark::Opaque(path.into()));
-        let unnamed = || Err("a whiteout that names no entry of its directory".to_string());
+        let unnamed = || Err("a whiteout without a name".to_string());
         for (path, expected) in [
             ("a.wh.b", Ok(PLAIN)),
             (".wha/.w", Ok(PLAIN)),

@@ -217,8 +217,8 @@ fn whiteouts_that_are_ignored_are_entries() {
 #[test]
 fn rejects_meaningless_marks_with_their_layer() {
     for (node, expected) in [
-        (file("d/.wh.", ""), "layer 1: d/.wh.: a whiteout that names no entry of its directory (expected .wh.NAME, or"),
-        (file(".wh...", ""), "layer 1: .wh...: a whiteout that names no entry of its directory (expected"),
+        (file("d/.wh.", ""), "layer 1: d/.wh.: a whiteout without a name (expected .wh.NAME, or"),
+        (file(".wh...", ""), "layer 1: .wh...: a whiteout without a name (expected"),
         (file(".wh.a/b", ""), "layer 1: .wh.a/b: an entry below the whiteout .wh.a (expected whiteouts with nothing"),
         (
             with(dir("d"), "trusted.overlay.redirect", "x"),

@@ -135,7 +135,7 @@ fn keeps_a_content_whose_padding_is_missing() {
         let strict = read_all(&mut TarSource::new(&archive[..], options)).unwrap_err().to_string();
         assert!(strict.contains("ends without an end mark"), "{strict}");
     }
-    refused_by_both(&file("last", b"22")[..513], "ends 1 bytes before the content does");
+    refused_by_both(&file("last", b"22")[..513], "the archive is cut off: 1 byte is missing");
 }
 
 #[test]

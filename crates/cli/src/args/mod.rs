@@ -12,7 +12,7 @@
 //!    follow from there.
 //!
 //! If `run` ignores an option, the field is never read, and the compiler reports it. clap rejects options that contradict each other
-//! (`conflicts_with`, `requires`); [`Invocation`] has the explicit options, for other checks. Options of a drop-in for tuning and testing
+//! (`conflicts_with`), and [`Invocation::need`] options without the one that they need. [`Invocation`] has the explicit options. Options of a drop-in for tuning and testing
 //! have `hide_short_help = true`: only `--help-advanced` and the manual page show them. Options of packline's own commands with
 //! `hide_long_help = true` are only in the manual page.
 
@@ -161,6 +161,17 @@ impl Invocation {
     /// Returns an option on the command line that is not one of `longs`.
     pub fn explicit_except(&self, longs: &[&str]) -> Option<&str> {
         self.explicit_options.iter().map(String::as_str).find(|long| !longs.contains(long))
+    }
+
+    /// Rejects the first option of a pair without the second one.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an option that has an effect only with another one.
+    pub fn need(&self, pairs: &[(&str, &str)]) -> Result<(), Failure> {
+        match pairs.iter().find(|(long, other)| self.has(long) && !self.has(other)) {
+            Some((long, other)) => Err(wrong(long, format!("has no effect without --{other}"))),
+            None => Ok(()),
+        }
     }
 
     /// Returns the value of an option as typed, or its default, for reports; `None` if the command has no such option.

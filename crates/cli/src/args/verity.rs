@@ -42,20 +42,29 @@ pub struct PackVerity {
     #[arg(conflicts_with = "dry_run")]
     verity: Option<VerityPlace>,
     /// Set the salt of the hash tree, in hexadecimal; - for none [default: derived from the image]
-    #[arg(long, value_name = "HEX", requires = "verity", value_parser = text(str::parse::<Salt>))]
+    #[arg(long, value_name = "HEX", value_parser = text(str::parse::<Salt>))]
     verity_salt: Option<Salt>,
     /// Set the UUID of the hash tree [default: derived from the root hash]
-    #[arg(long, value_name = "UUID", requires = "verity", value_parser = text(str::parse::<Uuid>))]
+    #[arg(long, value_name = "UUID", value_parser = text(str::parse::<Uuid>))]
     verity_uuid: Option<Uuid>,
     /// Sign the root hash with this key (PEM; RSA, P-256 or P-384), and write IMAGE.roothash.p7s
-    #[arg(long, value_name = "FILE", requires_all = ["verity", "verity_cert"], value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     verity_key: Option<PathBuf>,
     /// Read the certificate of the key from FILE (PEM)
-    #[arg(long, value_name = "FILE", requires = "verity_key", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     verity_cert: Option<PathBuf>,
 }
 
 impl PackVerity {
+    /// The options that need another one, and the other one.
+    pub const NEED: [(&'static str, &'static str); 5] = [
+        ("verity-salt", "verity"),
+        ("verity-uuid", "verity"),
+        ("verity-key", "verity"),
+        ("verity-key", "verity-cert"),
+        ("verity-cert", "verity-key"),
+    ];
+
     pub fn is_given(&self) -> bool {
         self.verity.is_some()
     }

@@ -85,8 +85,10 @@ impl Command for Cat {
             return Err(wrong("range", "works only for .pln files and for a file in an image"));
         }
         if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
-            let place = if matches!(archive, Archive::Tar(_)) { "tar" } else { "image" };
-            return Err(Failure::usage(format!("a path in the {place} is missing: packline cat IMAGE PATH...")));
+            let is_tar = matches!(archive, Archive::Tar(_));
+            let in_tar = "a path in the tar is missing: packline cat IMAGE PATH...";
+            let in_image = "a path in the image is missing: packline cat IMAGE PATH...";
+            return Err(Failure::usage(if is_tar { in_tar } else { in_image }));
         }
         if let Some(file) = identity {
             io.refuse_stdout(file, &archive.display_path())?;

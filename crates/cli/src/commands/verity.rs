@@ -30,10 +30,10 @@ pub struct Verity {
     #[arg(long, value_name = "UUID", value_parser = text(str::parse::<Uuid>))]
     uuid: Option<Uuid>,
     /// Sign the root hash with this key (PEM; RSA, P-256 or P-384)
-    #[arg(long, value_name = "FILE", requires = "cert", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     key: Option<PathBuf>,
     /// Read the certificate of the key from FILE (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     cert: Option<PathBuf>,
     /// Replace existing files next to the image
     #[arg(short, long, help_heading = "Output")]
@@ -73,6 +73,7 @@ impl Command for Verity {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        invocation.need(&[("key", "cert"), ("cert", "key")])?;
         let options = self.work.start(&[], &[&self.image], self.force, io)?;
         let mut request = VerityRequest::new(&self.image);
         let tree = TreeOptions {

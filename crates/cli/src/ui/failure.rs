@@ -7,7 +7,7 @@ use std::path::Path;
 #[cfg(feature = "encryption")]
 use packline::StreamError;
 use packline::requests::ContentKind;
-use packline_runtime::{Exists, ScratchError};
+use packline_runtime::{Exists, ScratchError, expectation};
 use packline_squashfs::BaseError;
 
 use crate::host::streams::STDOUT;
@@ -200,7 +200,7 @@ fn message_of(error: &packline::Error) -> String {
         packline::Error::Base { path, cause } => match &**cause {
             BaseError::Foreign { what, expected } => {
                 let any = "--base-any reuses such blocks too, but the bytes of the image may then differ";
-                format!("{}: {what} (expected {expected}); {any}", path.escaped())
+                format!("{}: {what}{}; {any}", path.escaped(), expectation(expected))
             }
             _ => error.to_string(),
         },

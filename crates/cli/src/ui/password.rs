@@ -49,7 +49,7 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
     let first = first?;
     let second = second?;
     if second.is_some_and(|second| second != first) {
-        return Err(Failure::failed("the two passwords differ"));
+        return Err(Failure::failed("the two passphrases differ"));
     }
     check(&first).map(|()| first)
 }
@@ -60,9 +60,9 @@ pub fn ask(io: &mut Io, twice: bool) -> Result<Vec<u8>, Failure> {
 /// [`Failure::Failed`] if the password is empty or too long.
 pub fn check(password: &[u8]) -> Result<(), Failure> {
     match password.len() {
-        0 => Err(Failure::failed("the password is empty")),
+        0 => Err(Failure::failed("the passphrase is empty")),
         1..=LONGEST => Ok(()),
-        length => Err(Failure::failed(format!("a password of {length} bytes (expected at most {LONGEST})"))),
+        length => Err(Failure::failed(format!("the passphrase has {length} bytes (expected at most {LONGEST})"))),
     }
 }
 

@@ -61,13 +61,13 @@ impl Head {
     /// Reads the head of a delta.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the file is not a delta or is damaged, [`Error::Unsupported`] for another version, [`Error::Input`].
+    /// [`Error::NotDelta`] for another file, [`Error::Corrupt`] for a damaged delta, [`Error::Unsupported`] for another version, [`Error::Input`].
     pub fn read(delta: &dyn Input) -> Result<Head, Error> {
         let mut bytes = [0; HEAD_BYTES];
         let there = delta.size().min(HEAD_BYTES as u64) as usize;
         delta.read_at(0, &mut bytes[..there]).map_err(Error::input(Side::Delta))?;
         if bytes[..8] != MAGIC {
-            return Err(Error::corrupt(0, "not a packline delta", "the magic of a delta"));
+            return Err(Error::NotDelta);
         }
         if there < HEAD_BYTES {
             return Err(Error::corrupt(0, format!("cut off after {there} bytes"), "a head of 136 bytes"));

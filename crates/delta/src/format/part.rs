@@ -95,7 +95,7 @@ impl Part {
     /// Reads the part at byte `offset`.
     pub(crate) fn read(delta: &dyn Input, offset: u64) -> Result<Part, Error> {
         let left = delta.size().saturating_sub(offset);
-        let cut = || Error::corrupt(offset, format!("cut off at byte {}", delta.size()), "a complete part");
+        let cut = || Error::corrupt(offset, format!("a part is cut off at byte {}", delta.size()), "");
         let mut head = [0; PART_HEAD as usize];
         if left < PART_HEAD {
             return Err(cut());

@@ -84,11 +84,16 @@ impl MadeFor {
     }
 }
 
+/// The name of a kind of keys. The keys of age itself are called by the name of the program.
+fn shown(kind: &str) -> &str {
+    if kind == "X25519" { "age" } else { kind }
+}
+
 impl fmt::Display for MadeFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: u64, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
         let mut parts: Vec<String> =
-            self.keys.iter().map(|(kind, count)| counted(*count, &format!("{kind} key"))).collect();
+            self.keys.iter().map(|(kind, count)| counted(*count, &format!("{} key", shown(kind)))).collect();
         if self.passphrases > 0 {
             parts.push(counted(self.passphrases, "passphrase"));
         }

@@ -70,7 +70,7 @@ impl Identities {
     fn add_ssh(&mut self, text: &str, name: &str) -> Result<(), Error> {
         use ssh::UnsupportedKey::{EncryptedPem, EncryptedSsh};
         let identity = ssh::Identity::from_buffer(text.trim_start().as_bytes(), None);
-        match identity.map_err(|_| Error::key("a private key that is malformed", EXPECTED))? {
+        match identity.map_err(|_| Error::key("not a valid private key", EXPECTED))? {
             ssh::Identity::Encrypted(key) => self.locked.push(LockedKeys::from_ssh(key, name)),
             ssh::Identity::Unsupported(EncryptedPem | EncryptedSsh(_)) => {
                 let what = "a private key with a passphrase in an unsupported format";
@@ -96,7 +96,7 @@ pub(super) fn keys_in(text: &[u8]) -> Option<Vec<Key>> {
 }
 
 fn no_identity() -> Error {
-    Error::key("no identity", EXPECTED)
+    Error::key("no identity found", EXPECTED)
 }
 
 pub(super) enum AskResult<T> {

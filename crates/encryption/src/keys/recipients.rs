@@ -47,14 +47,14 @@ impl Recipients {
             return Ok(());
         }
         if key.starts_with("AGE-SECRET-KEY-") {
-            return Err(Error::key("a secret key, which opens files", "the public key of it, age1..."));
+            return Err(Error::key("is a private key, which opens files", "its public key, age1..."));
         }
         match key.parse::<age::ssh::Recipient>() {
             Ok(ssh) => self.keys.push(Box::new(ssh)),
             Err(Ssh::RsaModulusTooLarge) => return Err(Error::key("an RSA key that is too large", "up to 4096 bits")),
             Err(Ssh::RsaModulusTooSmall) => return Err(Error::key("a weak RSA key", "2048 bits or more")),
             Err(Ssh::Unsupported(kind)) => return Err(Error::key(format!("a key of the kind {kind:?}"), EXPECTED)),
-            Err(_) => return Err(Error::key("a recipient that is malformed", EXPECTED)),
+            Err(_) => return Err(Error::key("not a valid recipient", EXPECTED)),
         }
         Ok(())
     }

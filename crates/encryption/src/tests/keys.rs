@@ -23,7 +23,7 @@ fn every_key_and_passphrase_opens_the_file() {
     with_passphrases(&mut recipients, &["one", "two ö"]);
     let content = content(10_000);
     let file = sealed(&recipients, &content, SMALL);
-    assert_eq!(head_of(&file).made_for().unwrap().to_string(), "3 X25519 keys and 2 passphrases");
+    assert_eq!(head_of(&file).made_for().unwrap().to_string(), "3 age keys and 2 passphrases");
     for pair in &pairs {
         assert!(at_offsets(&file, &pair.identities()).unwrap() == content);
     }
@@ -41,11 +41,11 @@ fn wrong_key_and_no_key_are_different_errors() {
     with_passphrases(&mut recipients, &["right"]);
     let file = sealed(&recipients, b"content", SMALL);
     let error = at_offsets(&file, &Identities::default()).unwrap_err();
-    assert_eq!(error.to_string(), "encrypted for 1 X25519 key and 1 passphrase, and no key was given");
+    assert_eq!(error.to_string(), "encrypted for 1 age key and 1 passphrase, and no key was given");
     let mut wrong = pair().identities();
     wrong.add_passphrase(passphrase("wrong"));
     let error = at_offsets(&file, &wrong).unwrap_err();
-    let expected = "encrypted for 1 X25519 key and 1 passphrase, and none of the given keys opens it";
+    let expected = "encrypted for 1 age key and 1 passphrase, and none of the given keys opens it";
     assert_eq!(error.to_string(), expected);
 }
 

@@ -229,7 +229,7 @@ impl Keywords {
             b"nochange" => self.unchanged = false,
             b"ignore" => {}
             name if is_without_effect(name) => {}
-            _ => return Err(place.error(quote(name), format!("`all`, or one of these without its value: {EXPECTED}"))),
+            _ => return Err(place.error(quote(name), format!("'all', or one of these without its value: {EXPECTED}"))),
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ fn target(place: TextLine<'_>, word: &[u8], value: &[u8]) -> Result<Text, Error>
 }
 
 fn count(place: TextLine<'_>, word: &[u8], value: &[u8]) -> Result<u64, Error> {
-    decimal(value).ok_or_else(|| place.error(quote(word), "a number after the `=`"))
+    decimal(value).ok_or_else(|| place.error(quote(word), "a number after the '='"))
 }
 
 fn decimal(text: &[u8]) -> Option<u64> {

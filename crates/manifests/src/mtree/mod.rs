@@ -112,7 +112,7 @@ impl Reading<'_> {
             Some(b"/unset") => words.try_for_each(|word| self.defaults.unset(place, word)),
             Some(b"..") => self.leave(place, words.next()),
             Some(special) if special[0] == b'/' => {
-                Err(place.error(quote(special), "`/set`, `/unset`, or a name that does not begin with `/`"))
+                Err(place.error(quote(special), "'/set', '/unset', or a name that does not begin with '/'"))
             }
             Some(name) => self.entry(place, name, words),
         }
@@ -121,10 +121,10 @@ impl Reading<'_> {
     /// Handles `..`, which returns to the directory above.
     fn leave(&mut self, place: TextLine<'_>, more: Option<&[u8]>) -> Result<(), Error> {
         if let Some(word) = more {
-            return Err(place.error(format!("{} after `..`", quote(word)), "the end of the line"));
+            return Err(place.error(format!("{} after '..'", quote(word)), "the end of the line"));
         }
-        let expected = "at most one `..` for each directory above";
-        self.above.pop().map(drop).ok_or_else(|| place.error("one `..` too many", expected))
+        let expected = "at most one '..' for each directory above";
+        self.above.pop().map(drop).ok_or_else(|| place.error("one '..' too many", expected))
     }
 
     fn entry<'w>(
@@ -150,7 +150,7 @@ impl Reading<'_> {
 /// Decodes the escapes of a name or value.
 fn unescaped(place: TextLine<'_>, word: &[u8]) -> Result<Bytes, Error> {
     escape::unescape(word).ok_or_else(|| {
-        let expected = "escapes of vis(3): `\\` and three octal digits, `\\s`, `\\t`, `\\n`, `\\\\`, `\\#`";
+        let expected = "escapes of vis(3): '\\' and three octal digits, '\\s', '\\t', '\\n', '\\\\', '\\#'";
         place.error(format!("an unknown escape in {}", quote(word)), expected)
     })
 }

@@ -175,7 +175,7 @@ impl Mtree {
 /// The keywords of an entry with `nochange`: only its type and content. All other attributes come from its file, which must exist.
 fn unchanged(host: &HostEntry, place: TextLine<'_>, keywords: Keywords) -> Result<Keywords, Error> {
     if host.found.is_none() && !keywords.optional {
-        return Err(host.missing(place, "a file for `nochange`"));
+        return Err(host.missing(place, "a file for 'nochange'"));
     }
     let Keywords { kind, contents, nlink, inode, file_system, optional, .. } = keywords;
     Ok(Keywords { kind, contents, nlink, inode, file_system, optional, ..Keywords::default() })

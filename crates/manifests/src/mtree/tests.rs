@@ -66,7 +66,7 @@ fn every_type_and_keyword() {
         a size=0 uname=ann gname=staff\nb type=block device=native,8,1\nc type=char device=linux,0x103,3 uid=4294967295\n\
         d type=char device=259 time=-7\nf type=fifo optional\ns type=socket ignore nochange=\n";
     let refused = Mtree::read("list", Path::new("x"), &text[..], &mut Fake).err().unwrap().to_string();
-    assert!(refused.starts_with("list: line 10: `nochange=` (expected type=, mode="), "{refused}");
+    assert!(refused.starts_with("list: line 10: 'nochange=' (expected type=, mode="), "{refused}");
     let text = String::from_utf8_lossy(text)
         .replace(" nochange=", " sha256=00 flags=none cksum=1 md5digest=x tags=a,b sha512=1");
     let text = text + "l type=link \\\n  link=a\\040b\\s\\M-i\n/unset uid mode\nm type=dir\n/unset all\n";
@@ -132,16 +132,16 @@ fn reads_contents_and_missing_attributes_from_the_host() {
     for (line, part) in [
         (
             "one type=file size=6",
-            "line 1: `PLACE/one` has 7 bytes, but size=6 is given (expected a content of this size)",
+            "line 1: 'PLACE/one' has 7 bytes, but size=6 is given (expected a content of this size)",
         ),
         (
             "gone type=file",
-            "line 1: `PLACE/gone` does not exist (expected contents= and the path of a file, or size=0)",
+            "line 1: 'PLACE/gone' does not exist (expected contents= and the path of a file, or size=0)",
         ),
-        ("gone", "line 1: `PLACE/gone` does not exist (expected type= where there is no file)"),
-        ("x nochange contents=gone", "line 1: `PLACE/gone` does not exist (expected a file for `nochange`)"),
+        ("gone", "line 1: 'PLACE/gone' does not exist (expected type= where there is no file)"),
+        ("x nochange contents=gone", "line 1: 'PLACE/gone' does not exist (expected a file for 'nochange')"),
         ("x type=file contents=.", "is not a regular file"),
-        ("one/x type=file size=1", "`PLACE/one/x` does not exist"),
+        ("one/x type=file size=1", "'PLACE/one/x' does not exist"),
     ] {
         let found = error_below(folder.path(), line).replace(folder.path().to_str().unwrap(), "PLACE");
         assert!(found.contains(part), "{line}: {found}");
@@ -167,41 +167,41 @@ fn names_of_one_inode_are_hard_links() {
 fn rejects_malformed_lines_with_their_number() {
     let base = Path::new("/does-not-exist");
     for (line, part) in [
-        ("a type=door", "line 2: `type=door` (expected type=block,"),
-        ("a mode=8", "`mode=8` (expected mode= and an octal number"),
-        ("a mode=u+x", "`mode=u+x`"),
-        ("a mode=10000", "`mode=10000`"),
-        ("a uid=-1", "`uid=-1` (expected a number from 0 to 4294967295;"),
-        ("a gid=4294967296", "`gid=4294967296`"),
-        ("a uname=nobody-here", "uname `nobody-here` (expected a name that this system has, or uid=)"),
-        ("a gname=", "gname `` (expected a name that this system has, or gid=)"),
-        ("a time=1.x", "`time=1.x` (expected time= and seconds"),
-        ("a time=", "`time=`"),
-        ("a size=", "`size=` (expected a number"),
-        ("a link=", "`link=` (expected link= and a target"),
-        ("a link=\\q", "an unknown escape in `\\q`"),
-        ("a contents=", "`contents=` (expected the path of a file)"),
+        ("a type=door", "line 2: 'type=door' (expected type=block,"),
+        ("a mode=8", "'mode=8' (expected mode= and an octal number"),
+        ("a mode=u+x", "'mode=u+x'"),
+        ("a mode=10000", "'mode=10000'"),
+        ("a uid=-1", "'uid=-1' (expected a number from 0 to 4294967295;"),
+        ("a gid=4294967296", "'gid=4294967296'"),
+        ("a uname=nobody-here", "uname 'nobody-here' (expected a name that this system has, or uid=)"),
+        ("a gname=", "gname '' (expected a name that this system has, or gid=)"),
+        ("a time=1.x", "'time=1.x' (expected time= and seconds"),
+        ("a time=", "'time='"),
+        ("a size=", "'size=' (expected a number"),
+        ("a link=", "'link=' (expected link= and a target"),
+        ("a link=\\q", "an unknown escape in '\\q'"),
+        ("a contents=", "'contents=' (expected the path of a file)"),
         ("a contents=\\000", "(expected the path of a file)"),
-        ("a device=native,1", "`device=native,1` (expected device=FORMAT,MAJOR,MINOR"),
-        ("a device=native,4096,0", "`device=native,4096,0`"),
+        ("a device=native,1", "'device=native,1' (expected device=FORMAT,MAJOR,MINOR"),
+        ("a device=native,4096,0", "'device=native,4096,0'"),
         ("a device=native,1,2,3,4", "(expected device=FORMAT"),
-        ("a colour=red", "`colour=red` (expected type=,"),
-        ("a optional=1", "`optional=1` (expected type=,"),
-        ("a type", "`type` (expected type=,"),
-        ("/set colour=red", "`colour=red`"),
-        ("/unset colour", "`colour` (expected `all`, or one of these"),
-        ("/reset type", "`/reset` (expected `/set`, `/unset`, or a name"),
-        ("/etc type=dir", "`/etc` (expected"),
-        ("..", "one `..` too many"),
-        (".. type=dir", "`type=dir` after `..` (expected the end of the line)"),
+        ("a colour=red", "'colour=red' (expected type=,"),
+        ("a optional=1", "'optional=1' (expected type=,"),
+        ("a type", "'type' (expected type=,"),
+        ("/set colour=red", "'colour=red'"),
+        ("/unset colour", "'colour' (expected 'all', or one of these"),
+        ("/reset type", "'/reset' (expected '/set', '/unset', or a name"),
+        ("/etc type=dir", "'/etc' (expected"),
+        ("..", "one '..' too many"),
+        (".. type=dir", "'type=dir' after '..' (expected the end of the line)"),
         ("a/../../b type=dir", "is not a path in an image"),
         ("a\\000b type=dir", "is not a path in an image"),
-        ("a\\q type=dir", "an unknown escape in `a\\q` (expected escapes of vis(3)"),
+        ("a\\q type=dir", "an unknown escape in 'a\\q' (expected escapes of vis(3)"),
         ("a\\777 type=dir", "an unknown escape"),
         ("a type=link", "type=link without a target (expected link= and the target)"),
         ("a type=char", "a device without a number (expected device="),
-        (". type=fifo", "`` is not a directory (expected type=dir for the root"),
-        ("a type=fifo\na/b type=fifo", "`a` is not a directory"),
+        (". type=fifo", "'' is not a directory (expected type=dir for the root"),
+        ("a type=fifo\na/b type=fifo", "'a' is not a directory"),
     ] {
         let found = error_below(base, &format!("#mtree\n{line}\n"));
         assert!(found.starts_with("list: line 2: ") && found.contains(part), "{line}: {found}");

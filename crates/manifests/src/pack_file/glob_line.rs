@@ -119,7 +119,7 @@ impl PackGlob {
 
 impl TypeSet {
     fn add_or_refuse(&mut self, place: TextLine<'_>, words: &mut Words<'_>) -> Result<(), Error> {
-        let word = words.require("type after `-type`")?;
+        let word = words.require("type after '-type'")?;
         if self.add(&word) {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl TypeSet {
 }
 
 fn pattern(place: TextLine<'_>, option: &str, words: &mut Words<'_>) -> Result<Bytes, Error> {
-    let missing = || place.error(format!("the line ends after `{option}`"), "a pattern");
+    let missing = || place.error(format!("the line ends after '{option}'"), "a pattern");
     words.next_pattern()?.ok_or_else(missing)
 }
 
@@ -180,16 +180,16 @@ mod tests {
     #[test]
     fn rejects_malformed_options() {
         for (options, part) in [
-            ("-type", "ends before the type after `-type`"),
-            ("-type x y", "file type `x` (expected one of b, c, d, f, l, p, s)"),
-            ("-type fd y", "file type `fd`"),
-            ("-name", "ends after `-name`"),
-            ("-foo", "glob option `-foo` (expected -type,"),
-            ("a b", "`b` after the last argument of `glob`"),
+            ("-type", "ends before the type after '-type'"),
+            ("-type x y", "file type 'x' (expected one of b, c, d, f, l, p, s)"),
+            ("-type fd y", "file type 'fd'"),
+            ("-name", "ends after '-name'"),
+            ("-foo", "glob option '-foo' (expected -type,"),
+            ("a b", "'b' after the last argument of 'glob'"),
         ] {
             let found = parse(&format!("* * * {options}")).unwrap_err();
             assert!(found.contains(part), "{options}: {found}");
         }
-        assert!(parse("0888 0 0 x").unwrap_err().contains("mode `0888`"));
+        assert!(parse("0888 0 0 x").unwrap_err().contains("mode '0888'"));
     }
 }

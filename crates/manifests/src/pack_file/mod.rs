@@ -67,7 +67,7 @@ fn parse_line(place: TextLine<'_>, line: &[u8]) -> Result<PackLine, Error> {
     let keyword = known_keyword(place, &words.require("entry type")?)?;
     let fields = Fields::read(place, &mut words, keyword)?;
     if fields.path.is_empty() && !matches!(keyword, "dir" | "glob") {
-        return Err(place.error(format!("`{keyword}` for the root"), "`dir` or `glob`"));
+        return Err(place.error(format!("'{keyword}' for the root"), "'dir' or 'glob'"));
     }
     let kind = parse_kind(place, keyword, &fields.path, &mut words)?;
     words.end(keyword)?;
@@ -99,7 +99,7 @@ fn device(place: TextLine<'_>, words: &mut Words<'_>) -> Result<Kind, Error> {
     let wrap = match &kind[..] {
         b"b" | b"B" => Kind::BlockDevice,
         b"c" | b"C" => Kind::CharDevice,
-        _ => return Err(place.error(format!("device type {}", quote(&kind)), "`b` or `c`")),
+        _ => return Err(place.error(format!("device type {}", quote(&kind)), "'b' or 'c'")),
     };
     let major = number(place, "major number", &words.require("major number")?)?;
     let minor = number(place, "minor number", &words.require("minor number")?)?;
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(parse(good), expected);
         assert_eq!(
             error(&format!("link{bad}")),
-            "list: line 1: `//dir/../no` is not a path in an image: the name holds a `..` component (expected a path that stays inside the tree)"
+            "list: line 1: '//dir/../no' is not a path in an image: the path contains '..' (expected a path that stays inside the tree)"
         );
     }
 
@@ -159,26 +159,26 @@ mod tests {
     #[test]
     fn rejects_malformed_lines_with_the_missing_part() {
         for (text, part) in [
-            ("\nfoo /a 0755 0 0", "list: line 2: entry type `foo` (expected file, dir,"),
+            ("\nfoo /a 0755 0 0", "list: line 2: entry type 'foo' (expected file, dir,"),
             ("dir", "line 1: the line ends before the path"),
             ("dir /a", "the line ends before the mode"),
             ("dir /a 0755 0", "the line ends before the gid"),
-            ("dir /a 0788 0 0", "mode `0788` (expected an octal number"),
-            ("dir /a 10000 0 0", "mode `10000`"),
-            ("dir /a * 0 0", "mode `*`"),
-            ("dir /a 0755 root 0", "uid `root` (expected a number from 0 to 4294967295"),
-            ("dir /a 0755 0 4294967296", "gid `4294967296`"),
-            ("dir /a 0755 0 0 x", "`x` after the last argument of `dir`"),
-            ("dir /a/../b 0755 0 0", "holds a `..`"),
+            ("dir /a 0788 0 0", "mode '0788' (expected an octal number"),
+            ("dir /a 10000 0 0", "mode '10000'"),
+            ("dir /a * 0 0", "mode '*'"),
+            ("dir /a 0755 root 0", "uid 'root' (expected a number from 0 to 4294967295"),
+            ("dir /a 0755 0 4294967296", "gid '4294967296'"),
+            ("dir /a 0755 0 0 x", "'x' after the last argument of 'dir'"),
+            ("dir /a/../b 0755 0 0", "contains '..'"),
             ("dir \"\" 0755 0 0", "the name is empty"),
-            ("file / 0755 0 0 x", "`file` for the root"),
+            ("file / 0755 0 0 x", "'file' for the root"),
             ("slink /a 0777 0 0", "before the target of the symbolic link"),
             ("link /a 0777 0 0", "before the target of the hard link"),
             ("nod /a 0600 0 0", "before the device type"),
-            ("nod /a 0600 0 0 x 1 2", "device type `x`"),
+            ("nod /a 0600 0 0 x 1 2", "device type 'x'"),
             ("nod /a 0600 0 0 c 1", "before the minor number"),
-            ("nod /a 0600 0 0 c 1 2 3", "`3` after the last argument"),
-            ("nod /a 0600 0 0 c -1 2", "major number `-1`"),
+            ("nod /a 0600 0 0 c 1 2 3", "'3' after the last argument"),
+            ("nod /a 0600 0 0 c -1 2", "major number '-1'"),
             ("file \"/a 0755 0 0", "unclosed quote"),
         ] {
             let found = error(text);

@@ -47,7 +47,7 @@ impl<'a> Words<'a> {
         match self.next()? {
             None => Ok(()),
             Some(word) => {
-                let what = format!("{} after the last argument of `{keyword}`", quote(&word));
+                let what = format!("{} after the last argument of '{keyword}'", quote(&word));
                 Err(self.place.error(what, "the end of the line; names with blanks need quotes: \"...\""))
             }
         }
@@ -87,7 +87,7 @@ pub(crate) fn unquote(place: TextLine<'_>, text: &[u8]) -> Result<(Bytes, usize)
     let mut at = 1;
     loop {
         match (text.get(at), text.get(at + 1)) {
-            (None, _) => return Err(place.error(format!("unclosed quote in {}", quote(text)), "a closing `\"`")),
+            (None, _) => return Err(place.error(format!("unclosed quote in {}", quote(text)), "a closing '\"'")),
             (Some(b'"'), _) => return Ok((word, at + 1)),
             (Some(b'\\'), Some(&escaped @ (b'"' | b'\\'))) => {
                 word.push(escaped);
@@ -104,7 +104,7 @@ pub(crate) fn unquote(place: TextLine<'_>, text: &[u8]) -> Result<(Bytes, usize)
 
 fn broken_escape(place: TextLine<'_>, text: &[u8]) -> Error {
     let found = quote(&text[..text.len().min(2)]);
-    place.error(format!("escape sequence {found}"), "`\\\"` or `\\\\` inside quotes")
+    place.error(format!("escape sequence {found}"), "'\\\"' or '\\\\' inside quotes")
 }
 
 /// Path, mode, owner and group of a line. `None` stands for `*`, which only globs may use.
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn rejects_unclosed_quotes_and_unknown_escapes() {
-        assert_eq!(words(r#"a "b"#).unwrap_err(), "list: line 7: unclosed quote in `\"b` (expected a closing `\"`)");
-        assert!(words(r#""a\n""#).unwrap_err().contains("escape sequence `\\n`"));
-        assert!(words(r#""a\"#).unwrap_err().contains("escape sequence `\\`"));
+        assert_eq!(words(r#"a "b"#).unwrap_err(), "list: line 7: unclosed quote in '\"b' (expected a closing '\"')");
+        assert!(words(r#""a\n""#).unwrap_err().contains("escape sequence '\\n'"));
+        assert!(words(r#""a\"#).unwrap_err().contains("escape sequence '\\'"));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) fn parse_default(place: TextLine<'_>, text: &[u8], host: &mut dyn Pse
     let timed = match &kind[..] {
         b"d" => false,
         b"D" => true,
-        _ => return Err(place.error(format!("type {}", quote(&kind)), "`d mode uid gid` or `D time mode uid gid`")),
+        _ => return Err(place.error(format!("type {}", quote(&kind)), "'d mode uid gid' or 'D time mode uid gid'")),
     };
     let attributes = Attributes::read(&mut words, timed, host)?;
     words.end()?;
@@ -89,9 +89,9 @@ fn decode(value: &[u8]) -> (Option<Bytes>, &'static str) {
     match value {
         [b'0', b's' | b'S', digits @ ..] => (base64(digits), "base64 after 0s"),
         [b'0', b'x' | b'X', digits @ ..] => (from_hex(digits), "pairs of hexadecimal digits after 0x"),
-        [b'0', b't' | b'T', text @ ..] => (octal(text), "text after 0t, with three octal digits after each `\\`"),
+        [b'0', b't' | b'T', text @ ..] => (octal(text), "text after 0t, with three octal digits after each '\\'"),
         [b'0', b'b' | b'B', plain @ ..] => (Some(plain.to_vec()), "a value after 0b"),
-        plain => (Some(plain.to_vec()), "a value after the `=`"),
+        plain => (Some(plain.to_vec()), "a value after the '='"),
     }
 }
 

@@ -36,7 +36,7 @@ impl Content {
             |cause: io::Error| place.error(format!("the content cannot be read: {cause}"), "a file that can be read");
         let held = match &mut input.data {
             // An empty content needs no input.
-            Data::None => return Err(place.error("`R` without content", "definitions with contents after them")),
+            Data::None => return Err(place.error("'R' without content", "definitions with contents after them")),
             Data::File(file, start) => {
                 let beyond = || place.error("a content beyond 16 EiB", "the offset and size of a content");
                 let in_range = start.checked_add(offset).filter(|at| at.checked_add(size).is_some());

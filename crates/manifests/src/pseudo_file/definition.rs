@@ -47,7 +47,7 @@ impl Added {
     }
 }
 
-const TYPES: &str = "one of d m b c s i f x h l L D M B C S I F R; in a path, quote blanks or put a `\\` before them";
+const TYPES: &str = "one of d m b c s i f x h l L D M B C S I F R; in a path, quote blanks or put a '\\' before them";
 /// The highest device numbers that an image can store.
 const MAJOR_MAX: u64 = 0xfff;
 const MINOR_MAX: u64 = 0xf_ffff;
@@ -131,10 +131,10 @@ fn symlink(attributes: Attributes, words: &mut Words<'_>) -> Result<Added, Error
 }
 
 fn ipc(words: &mut Words<'_>) -> Result<Kind, Error> {
-    let word = words.word("`s` or `f`")?;
+    let word = words.word("'s' or 'f'")?;
     match &word[..] {
         b"s" => Ok(Kind::Socket),
         b"f" => Ok(Kind::Fifo),
-        _ => Err(words.place.error(quote(&word), "`s` for a socket or `f` for a FIFO")),
+        _ => Err(words.place.error(quote(&word), "'s' for a socket or 'f' for a FIFO")),
     }
 }

@@ -160,7 +160,7 @@ impl PseudoFile {
         let has_content = self.add_line(Position { line: 1, ..at }, line)?;
         if has_content {
             let expected = "a file of definitions, which has the content after them";
-            return Err(TextLine { input, line: 1 }.error("`R` without content", expected));
+            return Err(TextLine { input, line: 1 }.error("'R' without content", expected));
         }
         Ok(())
     }
@@ -206,8 +206,8 @@ impl PseudoFile {
         }
         match (wants_data, lines.data_start()) {
             (Some(line), None) => {
-                let what = "`R` without content, which follows the definitions";
-                Err(TextLine { input: name, line }.error(what, format!("a line `{}`", text::DATA_MARK)))
+                let what = "'R' without content, which follows the definitions";
+                Err(TextLine { input: name, line }.error(what, format!("a line '{}'", text::DATA_MARK)))
             }
             (Some(_), start) => Ok(start),
             (None, _) => Ok(None),
@@ -258,13 +258,13 @@ impl PseudoFile {
     fn other_name(&self, position: Position, target: &[u8]) -> Result<Added, Error> {
         let expected = "the path of a file, device or link that an earlier line defines";
         let place = self.place(position);
-        let undefined = || place.error(format!("`L` to {}, which no line defines", quote(target)), expected);
+        let undefined = || place.error(format!("'L' to {}, which no line defines", quote(target)), expected);
         let defined = self.nodes.find(target).filter(|&node| self.nodes[node].added.is_some());
         let node = defined.ok_or_else(undefined)?;
         match &self.nodes[node].added {
             Some(Added::OtherName(first)) => Ok(Added::OtherName(*first)),
             Some(added) if added.may_have_children() => {
-                Err(place.error(format!("`L` to {}, a directory or a change", quote(target)), expected))
+                Err(place.error(format!("'L' to {}, a directory or a change", quote(target)), expected))
             }
             _ => Ok(Added::OtherName(node)),
         }

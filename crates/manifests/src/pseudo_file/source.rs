@@ -41,15 +41,14 @@ impl PseudoSource {
     /// A tree that consists of definitions only.
     ///
     /// # Errors
-    /// [`Error::Entry`] if no definition is for the root and missing directories are not created.
+    /// [`Error::Input`] if no definition is for the root and missing directories are not created.
     pub fn alone(mut pseudo: PseudoFile) -> Result<PseudoSource, Error> {
         let root = &mut pseudo.nodes[ROOT];
         if root.added.is_none() {
-            let attributes = pseudo.default_directory.ok_or_else(|| Error::Entry {
+            let attributes = pseudo.default_directory.ok_or_else(|| Error::Input {
                 input: "definitions".to_owned(),
-                entry: b"/".to_vec(),
-                what: "no definition for the root".to_owned(),
-                expected: "one such as `/ d 0755 0 0`, or attributes of missing directories".to_owned(),
+                what: "the root is not defined; add '/ d 0755 0 0'".to_owned(),
+                expected: String::new(),
             })?;
             root.added = Some(Added::Entry(Kind::Dir, attributes));
         }

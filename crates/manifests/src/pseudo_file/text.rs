@@ -92,7 +92,7 @@ impl<'a> Lines<'a> {
         let mut rest = [0; 2];
         self.reader.read_exact(&mut rest).map_err(|cause| self.unread(cause))?;
         if &rest != b"#\n" {
-            return Err(self.place().error("the line after the mark of the contents", "a `#` alone on the next line"));
+            return Err(self.place().error("the line after the mark of the contents", "a '#' alone on the next line"));
         }
         self.data_start = Some(self.bytes + 2);
         Ok(())
@@ -134,7 +134,7 @@ impl<'a> Words<'a> {
             return Err(self.place.error(format!("the line ends before the {what}"), format!("a {what}")));
         }
         if quoted {
-            return Err(self.place.error(format!("unclosed quote in {}", quote(self.rest)), "a closing `\"`"));
+            return Err(self.place.error(format!("unclosed quote in {}", quote(self.rest)), "a closing '\"'"));
         }
         self.rest = trim_start(self.rest.get(at..).unwrap_or_default());
         Ok(word)

@@ -188,7 +188,7 @@ impl Translator<'_> {
             self.regex.insert(self.regex.len() - 1, '\\');
         }
         loop {
-            let (&byte, rest) = self.rest.split_first().ok_or("unclosed `[` in a class")?;
+            let (&byte, rest) = self.rest.split_first().ok_or("unclosed '[' in a class")?;
             self.rest = rest;
             match byte {
                 b']' => break,
@@ -214,7 +214,7 @@ impl Translator<'_> {
 
     /// Handles `[:alpha:]` in a class. The crate would read an unknown name as a class of its letters.
     fn named_class(&mut self) -> Result<(), &'static str> {
-        let end = self.rest.windows(2).position(|pair| pair == b":]").ok_or("no `:]` ends a named class")?;
+        let end = self.rest.windows(2).position(|pair| pair == b":]").ok_or("no ':]' ends a named class")?;
         let name = self.rest[1..end.max(1)].strip_prefix(b"^").unwrap_or(&self.rest[1..end.max(1)]);
         if !CLASSES.iter().any(|known| known.as_bytes() == name) {
             return Err("an unknown named class");

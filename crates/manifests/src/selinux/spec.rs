@@ -172,6 +172,6 @@ mod tests {
     #[test]
     fn rejects_lines_with_one_path() {
         let error = Substitutions::default().add("subs", b"\n/run\n").unwrap_err().to_string();
-        assert_eq!(error, "subs: line 2: `/run` has no second path (expected two paths)");
+        assert_eq!(error, "subs: line 2: '/run' has no second path (expected two paths)");
     }
 }

@@ -64,10 +64,10 @@ fn a_path_without_wildcards_wins_wherever_it_is() {
 #[test]
 fn rejects_malformed_lines() {
     for (text, part) in [
-        ("\n/a", "policy: line 2: `/a` has no context (expected pathname [type] context)"),
-        ("/a -x c", "line 1: file type `-x`"),
-        ("/(?=a) c", "line 1: pathname `/(?=a)`: look-around"),
-        ("/(a)\\1 c", "line 1: pathname `/(a)\\1`: backreferences are not supported"),
+        ("\n/a", "policy: line 2: '/a' has no context (expected pathname [type] context)"),
+        ("/a -x c", "line 1: file type '-x'"),
+        ("/(?=a) c", "line 1: pathname '/(?=a)': look-around"),
+        ("/(a)\\1 c", "line 1: pathname '/(a)\\1': backreferences are not supported"),
         ("/a++ c", "a repeat of a repeat"),
         ("/\u{e9} c", "is not ASCII"),
     ] {

@@ -41,7 +41,7 @@ fn flags<'a>(place: TextLine<'_>, text: &'a [u8]) -> Result<(FileFlags, Matching
     let mut matching = Matching::Literal;
     let Some(list) = text.strip_prefix(b"[") else { return Ok((flags, matching, text)) };
     let Some(end) = memchr::memchr(b']', list) else {
-        return Err(place.error(format!("unclosed `[` in {}", quote(text)), "a list of flags in brackets"));
+        return Err(place.error(format!("unclosed '[' in {}", quote(text)), "a list of flags in brackets"));
     };
     for word in list[..end].split(|&byte| byte == b',') {
         set_flag(place, trim_end(trim_start(word)), &mut flags, &mut matching)?;
@@ -119,19 +119,19 @@ mod tests {
     #[test]
     fn rejects_malformed_lines() {
         for (text, part) in [
-            ("\nfoo bar", "order: line 2: priority `foo` (expected a whole number of 64 bits"),
-            ("9223372036854775808 a", "priority `9223372036854775808`"),
-            ("+1 a", "priority `+1`"),
-            ("- a", "priority `-`"),
+            ("\nfoo bar", "order: line 2: priority 'foo' (expected a whole number of 64 bits"),
+            ("9223372036854775808 a", "priority '9223372036854775808'"),
+            ("+1 a", "priority '+1'"),
+            ("- a", "priority '-'"),
             ("5", "the line ends after the priority"),
             ("5 [glob]", "the line ends after the list of flags"),
-            ("5 [glob]a", "`a` right after the list of flags"),
-            ("5 [glob a", "unclosed `[` in `[glob a`"),
-            ("5 [glob,fast] a", "flag `fast` (expected glob, glob_no_path, align,"),
+            ("5 [glob]a", "'a' right after the list of flags"),
+            ("5 [glob a", "unclosed '[' in '[glob a'"),
+            ("5 [glob,fast] a", "flag 'fast' (expected glob, glob_no_path, align,"),
             ("5 \"a", "unclosed quote"),
-            ("5 \"a\\t\"", "escape sequence `\\t`"),
-            ("5 \"a\" b", "` b` after the path"),
-            ("5 ../a", "holds a `..` component"),
+            ("5 \"a\\t\"", "escape sequence '\\t'"),
+            ("5 \"a\" b", "' b' after the path"),
+            ("5 ../a", "contains '..'"),
         ] {
             let found = SortFile::parse("order", text.as_bytes()).unwrap_err().to_string();
             assert!(found.contains(part), "{text}: {found}");

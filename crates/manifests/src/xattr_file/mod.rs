@@ -93,17 +93,17 @@ impl XattrFile {
 
 fn attribute(place: TextLine<'_>, line: &[u8]) -> Result<Xattr, Error> {
     let Some(equals) = memchr::memchr(b'=', line) else {
-        return Err(place.error(format!("{} has no `=`", quote(line)), "name=value or `# file: PATH`"));
+        return Err(place.error(format!("{} has no '='", quote(line)), "name=value or '# file: PATH'"));
     };
     let name = unquote_octal(trim_end(&line[..equals]));
     if name.is_empty() {
-        return Err(place.error(format!("{} has no name before its `=`", quote(line)), "name=value"));
+        return Err(place.error(format!("{} has no name before its '='", quote(line)), "name=value"));
     }
     Ok(Xattr { name, value: decode(place, &line[equals + 1..])? })
 }
 
 fn no_path(place: TextLine<'_>, line: &[u8]) -> Error {
-    place.error(format!("{} before any path", quote(line)), "a line `# file: PATH` first")
+    place.error(format!("{} before any path", quote(line)), "a line '# file: PATH' first")
 }
 
 #[cfg(test)]
@@ -147,9 +147,9 @@ mod tests {
     #[test]
     fn unused_paths_are_listed() {
         let mut file = XattrFile::parse("attrs", b"# file: b\n# file: a\nuser.k=\"v\"\n# file: b\n").unwrap();
-        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 2: `a`", "attrs: line 1: `b`"]);
+        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 2: 'a'", "attrs: line 1: 'b'"]);
         file.use_path(b"a");
-        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 1: `b`"]);
+        assert_eq!(file.unused().collect::<Vec<_>>(), ["attrs: line 1: 'b'"]);
     }
 
     #[test]
@@ -163,14 +163,14 @@ mod tests {
     #[test]
     fn rejects_malformed_lines() {
         for (text, part) in [
-            ("user.k=1", "attrs: line 1: `user.k=1` before any path (expected a line `# file: PATH` first)"),
-            ("# file: a\n\nuser.k", "line 3: `user.k` has no `=`"),
-            ("# file: a\n=1", "line 2: `=1` has no name"),
-            ("# file: a/../b", "line 1: `a/../b` is not a path in an image"),
+            ("user.k=1", "attrs: line 1: 'user.k=1' before any path (expected a line '# file: PATH' first)"),
+            ("# file: a\n\nuser.k", "line 3: 'user.k' has no '='"),
+            ("# file: a\n=1", "line 2: '=1' has no name"),
+            ("# file: a/../b", "line 1: 'a/../b' is not a path in an image"),
             ("# file: a\\000b", "holds a NUL byte"),
-            ("# file: a\nuser.k=0xabc", "line 2: value `0xabc`"),
-            ("# file: a\nuser.k=0sA", "line 2: value `0sA`"),
-            ("# file: a\nuser.k=\"abc", "line 2: value `\"abc`"),
+            ("# file: a\nuser.k=0xabc", "line 2: value '0xabc'"),
+            ("# file: a\nuser.k=0sA", "line 2: value '0sA'"),
+            ("# file: a\nuser.k=\"abc", "line 2: value '\"abc'"),
         ] {
             let found = error(text);
             assert!(found.contains(part), "{text}: {found}");

@@ -99,8 +99,8 @@ mod tests {
         dressed(&mut overrides, "link2", Kind::HardLink(b"none".into()));
         let unused = overrides.unused();
         assert_eq!(unused.len(), 2);
-        assert!(unused[0].starts_with("attrs: line 2: `b` is not in the image"), "{unused:?}");
-        assert!(unused[1].starts_with("attrs: line 4: `link2`"), "{unused:?}");
+        assert!(unused[0].starts_with("attrs: line 2: 'b' is not in the image"), "{unused:?}");
+        assert!(unused[1].starts_with("attrs: line 4: 'link2'"), "{unused:?}");
     }
 
     #[test]

@@ -113,7 +113,7 @@ fn lines_of_an_order_that_name_nothing_are_reported_before_contents_are_compared
     let request = PackRequest::new(Source::directory(top.path().join("b")), target, image);
     let mut reports = Reports::default();
     pack(request, &mut reports).unwrap();
-    let expected = ["list: 2 lines name no file of the source, such as none (line 1)", "comparing"];
+    let expected = ["list: 2 lines do not name a file of the source, such as 'none' (line 1)", "comparing"];
     assert_eq!(reports.0[..2], expected, "{:?}", reports.0);
 }
 

@@ -20,11 +20,11 @@ pub enum BaseError {
         expected: String,
     },
     /// Another encoder may have written the blocks. They fit, and can be reused on request.
-    #[error("{what} (expected {expected})")]
+    #[error("{what}{}", expectation(.expected))]
     Foreign {
         /// The property of the image.
         what: String,
-        /// How to show the encoder.
+        /// The encoder of the new image; empty for damage.
         expected: String,
     },
     /// The index of the blocks does not fit into memory.

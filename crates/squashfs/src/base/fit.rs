@@ -62,7 +62,7 @@ pub(super) fn own_record(image: &Image, options: &Options) -> Result<Record, Bas
     match Record::read(image) {
         Ok(Some(record)) if record.is_of(options) => Ok(record),
         Ok(Some(_)) => Err(BaseError::foreign("is of another version, or its codec has other parameters", expected())),
-        Ok(None) => Err(BaseError::foreign("does not say which encoder packed it", expected())),
+        Ok(None) => Err(BaseError::foreign("has no record of its encoder", expected())),
         Err(ReadError::Corrupt(FormatFault { what, expected, .. })) => Err(BaseError::foreign(what, expected)),
         Err(error) => Err(error.into()),
     }

@@ -218,7 +218,7 @@ impl BlockListener for Base {
 }
 
 fn damaged_data() -> BaseError {
-    BaseError::foreign("is damaged: its data has another checksum", "the one of its record")
+    BaseError::foreign("is damaged: its data does not match its checksum", "")
 }
 
 /// Whether each uncompressed block of an image without a record is uncompressed only because compression did not make it smaller.

@@ -168,8 +168,9 @@ impl<R: Read> TarSource<R> {
     }
 
     fn truncated(&self, missing: u64) -> Error {
-        let what = format!("the archive ends {missing} bytes before the content does");
-        self.malformed(&self.current.0, self.input.offset(), what, "the complete content")
+        let bytes = if missing == 1 { "byte is" } else { "bytes are" };
+        let what = format!("the archive is cut off: {missing} {bytes} missing");
+        self.malformed(&self.current.0, self.input.offset(), what, "")
     }
 
     /// The body of an extended header. Memory grows with the data read, not with the size in the header.

@@ -66,7 +66,9 @@ fn encryption_text(encryption: &Encryption, opened: bool) -> String {
 
 /// Returns the numbers of keys and passphrases.
 fn made_for(encryption: &Encryption) -> String {
-    let keys = encryption.keys.iter().map(|(kind, number)| count(*number, &format!("{kind} key")));
+    // The keys of age itself.
+    let shown = |kind: &str| if kind == "X25519" { "age key".to_string() } else { format!("{kind} key") };
+    let keys = encryption.keys.iter().map(|(kind, number)| count(*number, &shown(kind)));
     let passphrases = Some(encryption.passphrases).filter(|&number| number > 0);
     keys.chain(passphrases.map(|number| count(number, "passphrase"))).collect::<Vec<_>>().join(", ")
 }

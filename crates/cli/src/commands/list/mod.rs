@@ -39,10 +39,10 @@ pub struct List {
     #[arg(short, long, conflicts_with_all = ["json", "null"])]
     long: bool,
     /// With --long, show sizes as 1.5K, 23M or 4.0G, like ls -lh. Without --long, -h prints help
-    #[arg(short = 'h', long, requires = "long")]
+    #[arg(short = 'h', long)]
     human_readable: bool,
     /// With --long, show owners and groups as numbers [default: the names on this system; a tar's own names]
-    #[arg(long, requires = "long")]
+    #[arg(long)]
     numeric_owner: bool,
     /// Print one JSON object per entry, with all attributes
     #[arg(long, conflicts_with = "null")]
@@ -119,6 +119,7 @@ impl Command for List {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        invocation.need(&[("human-readable", "long"), ("numeric-owner", "long")])?;
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
         let resources = io.host.resources();

@@ -22,7 +22,7 @@ pub struct Manifest {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     manifest: Option<PathBuf>,
     /// Run the shell commands of a manifest; the output of a command becomes the content of its file
-    #[arg(long, requires = "manifest")]
+    #[arg(long)]
     run_commands: bool,
 }
 

@@ -205,6 +205,8 @@ impl Command for Pack {
             let what = "images and .lrz files cannot contain recovery data; run 'packline protect IMAGE' afterwards";
             return Err(wrong("recovery", what));
         }
+        invocation.need(&NEED)?;
+        invocation.need(&PackVerity::NEED)?;
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if self.container()? == Container::Lrz {
             lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
@@ -315,7 +317,19 @@ impl Pack {
         image.verify = self.output.verify;
         image.order = self.order.order(invocation, self.compression.smallest)?;
         image.base = self.base.images();
+        self.refuse_hash_tree(invocation)?;
         image.verity = self.verity.options()?;
+        Ok(())
+    }
+
+    /// Rejects a hash tree for an image that cannot have one.
+    fn refuse_hash_tree(&self, invocation: &Invocation) -> Result<(), Failure> {
+        if self.verity.is_given() && self.image().as_os_str() == "-" {
+            return Err(wrong("verity", "the image goes to standard output; write it to a file"));
+        }
+        if self.verity.is_given() && invocation.has("no-pad") {
+            return Err(wrong("verity", "cannot be used with --no-pad"));
+        }
         Ok(())
     }
 
@@ -438,6 +452,10 @@ fn codec_hint(codec: Option<&str>) -> String {
     let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
     if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }
 }
+
+/// The options that need another one, and the other one.
+const NEED: [(&str, &str); 3] =
+    [("no-symlink-retarget", "root-becomes"), ("base-any", "base"), ("run-commands", "manifest")];
 
 /// Returns the failure for a parameter that --smallest chooses.
 fn not_smallest(error: CodecError) -> Failure {

@@ -90,7 +90,7 @@ pub struct Entries {
     #[arg(long, value_name = "DIR")]
     root_becomes: Option<OsString>,
     /// With --root-becomes=DIR, keep link targets /DIR/x instead of changing them to /x
-    #[arg(long, requires = "root_becomes")]
+    #[arg(long)]
     no_symlink_retarget: bool,
     /// Report what cannot be read, leave it out, and exit with status 3; a directory stays, but is empty
     #[arg(long = "continue")]
@@ -132,7 +132,7 @@ pub struct BaseOptions {
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
     /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ
-    #[arg(long, requires = "base")]
+    #[arg(long)]
     base_any: bool,
 }
 

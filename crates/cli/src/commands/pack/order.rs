@@ -11,7 +11,7 @@ use crate::args::{Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 
-const EXPECTED: &str = "expected input, path, similar, or the name of a FILE with one path per line";
+const ORDERS: &str = "the orders are input, path, similar, and a FILE with one path per line";
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Image")]
@@ -51,6 +51,6 @@ fn list(name: &OsStr) -> Result<FileList, Failure> {
         return Err(wrong("order", "a list cannot come from standard input; name a file"));
     }
     let shown = Path::new(name).escaped();
-    let text = fs::read(name).map_err(|cause| wrong("order", format!("{shown}: cannot read: {cause} ({EXPECTED})")))?;
+    let text = fs::read(name).map_err(|cause| wrong("order", format!("{shown}: cannot read: {cause}; {ORDERS}")))?;
     FileList::parse(&shown, &text).map_err(Failure::failed)
 }

@@ -56,7 +56,7 @@ struct Entries {
     #[command(flatten)]
     exclude: Exclude,
     /// Read patterns (--exclude-from) that end with a NUL byte instead of a line feed
-    #[arg(short = '0', long, requires = "exclude_from")]
+    #[arg(short = '0', long)]
     null: bool,
     /// Unpack only the contents of this directory of the image; patterns start there too
     #[arg(long, value_name = "DIR")]
@@ -155,6 +155,7 @@ impl Command for Unpack {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        invocation.need(&[("null", "exclude-from")])?;
         let place = self.place.place(io)?;
         let is_lrz = place.content_kind() == Some(ContentKind::Lrz);
         if self.dest.is_none() && !is_lrz {

@@ -26,10 +26,10 @@ pub struct VerityArgs {
     #[arg(long, value_name = "HASH", value_parser = text(root_hash))]
     roothash: Option<Digest>,
     /// Read the hash tree from FILE
-    #[arg(long, value_name = "FILE", requires = "roothash", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     hash_tree: Option<PathBuf>,
     /// Read the superblock of the hash tree at this byte, in its file or after the image [default: found from the size of the file]
-    #[arg(long, value_name = "BYTES", requires = "roothash", value_parser = size(0..=u64::MAX))]
+    #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     hash_offset: Option<u64>,
 }
 
@@ -51,6 +51,7 @@ impl VerityArgs {
     /// # Errors
     /// [`Failure::Usage`] for options without effect, for several images, and for standard input.
     pub fn check(&self, images: &[PathBuf], invocation: &Invocation) -> Result<Option<VerityCheck>, Failure> {
+        invocation.need(&[("hash-tree", "roothash"), ("hash-offset", "roothash")])?;
         let Some(root_hash) = self.roothash else { return Ok(None) };
         if let Some(long) = invocation.explicit_except(&[&HONOURED[..], &run_options::NAMES].concat()) {
             return Err(wrong(long, "has no effect with --roothash"));
@@ -104,8 +105,11 @@ fn describe(finding: &Finding, root: &Digest) -> String {
         }
         Finding::Blocks { first, last } => {
             let start = first * BLOCK as u64;
-            let blocks = count(last - first + 1, "wrong block");
-            format!("{blocks} at byte {start}, from number {first} (expected the hash in the hash tree)")
+            if first == last {
+                format!("block {first}, at byte {start}, differs from the hash tree")
+            } else {
+                format!("blocks {first} to {last}, from byte {start} on, differ from the hash tree")
+            }
         }
         Finding::Padding { offset } => {
             format!("a byte that is not zero at byte {offset} of the hash tree (expected zeros)")

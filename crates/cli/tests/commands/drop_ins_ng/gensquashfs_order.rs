@@ -102,11 +102,11 @@ fn flags_have_their_effects() {
 fn wrong_input_is_refused_with_its_line() {
     let sandbox = with_files(&[("a", b"1".to_vec())]);
     for (list, part) in [
-        ("dir /a 0755 0 0\nfoo /b 0 0 0\n", "packline: list: line 2: entry type `foo`"),
-        ("file /x 0644 0 0 none\n", "list: line 1: `none`: No such file"),
-        ("dir /x 0755 0 0\ndir /x 0755 0 0\n", "list: line 2: `x` was already added by line 1"),
-        ("link /x 0 0 0 /none\n", "list: line 1: `x` is a hard link to `none`, which does not exist"),
-        ("glob / * * * none\n", "list: line 1: `none` is not a directory"),
+        ("dir /a 0755 0 0\nfoo /b 0 0 0\n", "packline: list: line 2: entry type 'foo'"),
+        ("file /x 0644 0 0 none\n", "list: line 1: 'none': No such file"),
+        ("dir /x 0755 0 0\ndir /x 0755 0 0\n", "list: line 2: 'x' was already added by line 1"),
+        ("link /x 0 0 0 /none\n", "list: line 1: 'x' is a hard link to 'none', which does not exist"),
+        ("glob / * * * none\n", "list: line 1: 'none' is not a directory"),
     ] {
         sandbox.write("list", list);
         let message = refused(&sandbox, &["-F", "list"]);
@@ -117,9 +117,9 @@ fn wrong_input_is_refused_with_its_line() {
     sandbox.write("policy", "\n/(?=x) c\n");
     sandbox.write("acl", "# file: a\nsystem.x=\"1\"\n");
     for (option, name, part) in [
-        ("-S", "order", "order: line 2: priority `x`"),
-        ("-A", "attrs", "attrs: line 1: `user.k=1` before any path"),
-        ("-s", "policy", "policy: line 2: pathname `/(?=x)`"),
+        ("-S", "order", "order: line 2: priority 'x'"),
+        ("-A", "attrs", "attrs: line 1: 'user.k=1' before any path"),
+        ("-s", "policy", "policy: line 2: pathname '/(?=x)'"),
         ("-A", "acl", "system.x"),
         ("-S", "none", "none: cannot read"),
         ("-A", "none", "none: cannot read"),
@@ -147,7 +147,7 @@ fn attributes_of_missing_paths_are_a_warning() {
     let sandbox = with_files(&[("a", b"1".to_vec())]);
     sandbox.write("attrs", "# file: a\nuser.k=\"v\"\n# file: none\nuser.k=\"v\"\n");
     let (ran, _) = pack(&sandbox, &["-D", "source", "-A", "attrs"]);
-    assert!(ran.stderr.starts_with("WARNING: attrs: line 3: `none` is not in the image"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("WARNING: attrs: line 3: 'none' is not in the image"), "{}", ran.stderr);
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn labels_are_those_of_the_file_contexts() {
     assert_eq!((&*kept[2], &*kept[6]), ("bin/a 0:0 user.k=v", "tmp 0:0"));
     sandbox.write("contexts", "/a\n");
     let line = sandbox.bad(1, &["pack", "tree.tar", "none.sqfs", "--file-contexts=contexts"]);
-    assert!(line.contains("contexts: line 1: `/a` has no context (expected pathname [type] context)"), "{line}");
+    assert!(line.contains("contexts: line 1: '/a' has no context (expected pathname [type] context)"), "{line}");
     for option in ["--file-contexts=contexts", "--rootless-owners", "--xattrs-include=a", "--xattrs-exclude=a"] {
         let line = sandbox.bad(2, &["pack", "tree.tar", "none.sqfs", "--no-xattrs", option]);
         assert!(line.contains("--no-xattrs"), "{option}: {line}");

@@ -95,8 +95,10 @@ fn a_base_that_cannot_be_used_is_refused_and_nothing_is_written() {
         assert!(!sandbox.at("image").exists(), "{options:?}");
         message
     };
-    assert!(refused(&["--base", "damaged.sqfs"]).contains("damaged.sqfs: is damaged: its data has another checksum"));
-    assert!(refused(&["--base", "unpadded.sqfs"]).contains("does not say which encoder packed it"));
+    assert!(
+        refused(&["--base", "damaged.sqfs"]).contains("damaged.sqfs: is damaged: its data does not match its checksum")
+    );
+    assert!(refused(&["--base", "unpadded.sqfs"]).contains("has no record of its encoder"));
     assert!(refused(&["--base", "short.sqfs", "--base-any"]).contains("the image is cut off"));
     assert!(refused(&["--base", "old.sqfs", "-c", "gzip:level=1"]).contains("--base-any"));
     assert!(

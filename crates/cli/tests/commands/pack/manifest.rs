@@ -15,8 +15,8 @@ fn rejects_unpackable_definitions_first() {
             "x F 5 644 0 0 echo hi",
             "m: line 2: the content is the output of a command, but commands may not be run; --run-commands permits it",
         ),
-        ("x l nothing-here", "m: line 2: `nothing-here`: No such file or directory"),
-        ("x h nothing-here", "m: line 2: `nothing-here`: No such file or directory"),
+        ("x l nothing-here", "m: line 2: 'nothing-here': No such file or directory"),
+        ("x h nothing-here", "m: line 2: 'nothing-here': No such file or directory"),
     ] {
         sandbox.write("m", format!("# comment\n{line}\n"));
         let message = sandbox.refused(&["pack", "no-source", "i.sqfs", "--manifest", "m"]);

@@ -76,15 +76,15 @@ fn a_malformed_manifest_leaves_nothing() {
     for (text, expected) in [
         (
             "#mtree\na type=door\n",
-            "packline: list: line 2: `type=door` (expected type=block, char, dir, fifo, file, link or socket)",
+            "packline: list: line 2: 'type=door' (expected type=block, char, dir, fifo, file, link or socket)",
         ),
         (
             "#mtree\n\na type=file size=3\n",
-            "packline: list: line 3: `a` does not exist (expected contents= and the path of a file, or size=0)",
+            "packline: list: line 3: 'a' does not exist (expected contents= and the path of a file, or size=0)",
         ),
         (
             "#mtree\na type=file contents=list size=3\n",
-            "packline: list: line 2: `list` has 40 bytes, but size=3 is given (expected a content of this size)",
+            "packline: list: line 2: 'list' has 40 bytes, but size=3 is given (expected a content of this size)",
         ),
     ] {
         sandbox.write("list", text);

@@ -149,9 +149,9 @@ fn listed_files_come_first() {
         (
             "./similar",
             ["d e", "c", "b/x", "a", "b.c"],
-            "./similar: 2 lines name no file of the source, such as none (line 2)",
+            "./similar: 2 lines do not name a file of the source, such as 'none' (line 2)",
         ),
-        ("one,similar", ["c", "a", "b/x", "b.c", "d e"], "one: line 2 names no file of the source: absent"),
+        ("one,similar", ["c", "a", "b/x", "b.c", "d e"], "one: line 2: 'absent' is not a file of the source"),
     ] {
         let (found, same, stderr) = pack(value);
         assert_eq!(found, expected, "{value}");
@@ -190,7 +190,7 @@ fn rejects_order_without_effect() {
     for (words, status, part) in [
         (&["source", "x.sqfs", "--order", "simular"][..], 2, "--order: simular: cannot read: "),
         (&["source", "x.sqfs", "--order", "-"], 2, "a list cannot come from standard input; name a file"),
-        (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: `../b` is not a path in an image"),
+        (&["source", "x.sqfs", "--order", "bad"], 1, "bad: line 2: '../b' is not a path in an image"),
         (
             &["source", "x.sqfs", "--order", "similar", "--continue"],
             2,

@@ -300,7 +300,10 @@ fn rejects_options_that_fit_no_source() {
         assert!(message.contains(expected), "{message}");
     }
     for (arguments, expected) in [
-        (&["a", "b.tar", "o.lrz"][..], "sources that overlay each other for a .lrz file"),
+        (
+            &["a", "b.tar", "o.lrz"][..],
+            "a .lrz file takes one directory or one tar, not sources that overlay each other",
+        ),
         (&["a", "none", "o.sqfs"], "none: cannot open"),
     ] {
         let ran = sandbox.run(&[&["pack"], arguments].concat());

@@ -318,7 +318,7 @@ fn rejects_malformed_documents_and_layers() {
                     manifest["config"] = new.clone();
                 })
             }),
-            "the name holds a `..` component",
+            "the path contains '..'",
         ),
     ]);
 }

@@ -97,20 +97,20 @@ fn resolves_long_chains_in_one_pass() {
 fn rejects_impossible_lists_with_their_line() {
     let host = host();
     for (text, part) in [
-        ("dir /a 0 0 0\n\ndir /a 0 0 0", "list: line 3: `a` was already added by line 1 (expected each path once)"),
-        ("file /a 0 0 0\ndir /a 0 0 0", "line 2: `a` was already added"),
-        ("file /x 0 0 0 a\ndir /x/y/z 0 0 0", "line 2: `x/y/z` is below `x`, which is not a directory"),
-        ("file /x 0 0 0 a\nglob /x 0 0 0 sub", "line 2: `x` is below `x`, which is not a directory"),
-        ("file /x 0 0 0", "line 1: `"),
-        ("dir / 0 0 0\ndir / 0 0 0", "line 2: `` was already added"),
-        ("file /x 0 0 0 sub", "sub` is not a regular file"),
+        ("dir /a 0 0 0\n\ndir /a 0 0 0", "list: line 3: 'a' was already added by line 1 (expected each path once)"),
+        ("file /a 0 0 0\ndir /a 0 0 0", "line 2: 'a' was already added"),
+        ("file /x 0 0 0 a\ndir /x/y/z 0 0 0", "line 2: 'x/y/z' is below 'x', which is not a directory"),
+        ("file /x 0 0 0 a\nglob /x 0 0 0 sub", "line 2: 'x' is below 'x', which is not a directory"),
+        ("file /x 0 0 0", "line 1: '"),
+        ("dir / 0 0 0\ndir / 0 0 0", "line 2: '' was already added"),
+        ("file /x 0 0 0 sub", "sub' is not a regular file"),
         ("file /x 0 0 0 /dev/zero", "is not a regular file (expected a regular file, or /dev/null"),
-        ("glob / 0 0 0 none", "none` is not a directory"),
-        ("glob / 0 0 0 a", "a` is not a directory"),
-        ("link /x 0 0 0 /y", "line 1: `x` is a hard link to `y`, which does not exist"),
-        ("dir /y 0 0 0\nlink /x 0 0 0 /y", "line 2: `x` is a hard link to the directory `y`"),
-        ("link /x 0 0 0 /y\nlink /y 0 0 0 /x", "line 1: `x` is a hard link that leads back to itself"),
-        ("link /x 0 0 0 /x", "line 1: `x` is a hard link that leads back to itself"),
+        ("glob / 0 0 0 none", "none' is not a directory"),
+        ("glob / 0 0 0 a", "a' is not a directory"),
+        ("link /x 0 0 0 /y", "line 1: 'x' is a hard link to 'y', which does not exist"),
+        ("dir /y 0 0 0\nlink /x 0 0 0 /y", "line 2: 'x' is a hard link to the directory 'y'"),
+        ("link /x 0 0 0 /y\nlink /y 0 0 0 /x", "line 1: 'x' is a hard link that leads back to itself"),
+        ("link /x 0 0 0 /x", "line 1: 'x' is a hard link that leads back to itself"),
     ] {
         let found = listing(text, host.path()).unwrap_err();
         assert!(found.contains(part), "{text}: {found}");

@@ -170,11 +170,11 @@ pub(crate) fn pack_tree(
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
         Source::Image(image) => return Err(no_image(&image.display_path)),
-        Source::Directories { .. } => return Err(no_lrz("plain files, or several directories,")),
-        Source::Stack(_) => return Err(no_lrz("sources that overlay each other")),
+        Source::Directories { .. } => return Err(not_one("plain files or several directories")),
+        Source::Stack(_) => return Err(not_one("sources that overlay each other")),
         #[cfg(feature = "oci")]
-        Source::Oci(image) => return Err(no_lrz(&format!("{}: a container image", image.name))),
-        Source::Entries { name, .. } => return Err(no_lrz(&format!("{name}: entries"))),
+        Source::Oci(image) => return Err(not_one(&format!("the container image {}", image.name))),
+        Source::Entries { name, .. } => return Err(not_one(&format!("the entries of {name}"))),
     };
     let mut output = open()?;
     let written = pack_tar(&name, stream, &mut output, &options, resources, observer)?;
@@ -361,4 +361,10 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> 
         }
         cause => Error::stream(input, cause),
     }
+}
+
+/// The error for sources that are not one directory or one tar.
+fn not_one(what: &str) -> Error {
+    let what = format!("a .lrz file takes one directory or one tar, not {what}");
+    Error::Request { what, expected: String::new() }
 }

@@ -355,8 +355,10 @@ impl Times {
             ))
         })?;
         if [mkfs, inode].into_iter().flatten().any(|time| time != Time::Inode) {
-            let expected = "-mkfs-time and -inode-time without a time";
-            return Err(Failure::usage(format!("SOURCE_DATE_EPOCH is set (expected {expected})")));
+            let times = [("-mkfs-time", self.mkfs_time), ("-inode-time", self.inode_time)];
+            let set = times.iter().find(|(_, time)| time.is_some_and(|time| time != Time::Inode));
+            let name = set.map_or("-repro-time", |(name, _)| *name);
+            return Err(Failure::usage(format!("{name}: cannot be used while SOURCE_DATE_EPOCH is set")));
         }
         // As in mksquashfs, the variable overrides 'inode' as the time of the image.
         Ok(Clock { mkfs: Time::Seconds(at_most), inode, root: self.root_time, at_most: Some(at_most) })

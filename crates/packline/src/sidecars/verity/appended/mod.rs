@@ -88,8 +88,8 @@ impl Appended {
 
     /// The error for an existing tree.
     pub(super) fn refuse_present(&self, how: &str) -> Error {
-        let expected = format!("an image without a hash tree, up to byte {}", self.size);
-        refused(&self.path, format!("already ends with a hash tree {how}").trim_end(), &expected)
+        let how = if how.is_empty() { String::new() } else { format!(" {how}") };
+        refused(&self.path, &format!("already ends with a hash tree{how}, from byte {} on", self.size), "")
     }
 
     fn remove_incomplete(&self, at: u64, observer: &mut dyn Observer) -> Result<u64, Error> {
@@ -233,10 +233,7 @@ impl Input for Front {
 pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> {
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(()),
-        Some((at, _)) => {
-            let expected = format!("an image without a hash tree, up to byte {at}");
-            Err(refused(path, "already ends with a hash tree", &expected))
-        }
+        Some((at, _)) => Err(refused(path, &format!("already ends with a hash tree, from byte {at} on"), "")),
     }
 }
 

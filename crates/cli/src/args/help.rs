@@ -140,7 +140,10 @@ impl Row {
             Some(at) => row.description.split_at(at),
             None => (row.description.as_str(), ""),
         };
-        let end = [". ", "; "].into_iter().filter_map(|end| clauses.find(end)).min().unwrap_or(clauses.len());
+        // A clause does not end in parentheses.
+        let is_end = |at: &usize| clauses[..*at].matches('(').count() == clauses[..*at].matches(')').count();
+        let ends = [". ", "; "].into_iter().flat_map(|end| clauses.match_indices(end)).map(|(at, _)| at);
+        let end = ends.filter(is_end).min().unwrap_or(clauses.len());
         Row { description: format!("{}{range}", &clauses[..end]), ..row }
     }
 }

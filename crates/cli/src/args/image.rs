@@ -169,7 +169,10 @@ pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     }
     let stream = take_stdin(None, io)?;
     match io.streams.stdin_path {
-        Some(file) => Ok(Input::open(file)?),
+        Some(path) => {
+            let failed = |cause| Failure::failed(format!("{STDIN}: cannot open: {cause}"));
+            Ok(Input::stdin(STDIN, File::open(path).map_err(failed)?)?)
+        }
         None => Ok(Input::Stream(STDIN.to_string(), stream)),
     }
 }

@@ -9,7 +9,7 @@ use packline_runtime::escape::Escape;
 
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use super::by_magic::ContentKind;
-use super::opened_file::OpenedFile;
+use super::opened_file::{OpenedFile, refuse_directory};
 #[cfg(any(feature = "lrz", feature = "pln"))]
 use super::recognise::peeked;
 use crate::error::Error;
@@ -38,16 +38,33 @@ impl Input {
     /// Opens the file at `path` once, whatever is in it. A pipe and a character device become a stream.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened.
+    /// [`Error::Target`] for a directory, [`Error::Source`] if the file cannot be opened.
     pub fn open(path: impl Into<PathBuf>) -> Result<Input, Error> {
         let path = path.into();
         let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
         let file = File::open(&path).map_err(refused)?;
+        Input::of(path, file)
+    }
+
+    /// Takes the open file that is standard input. A file of size 0 becomes a stream, since files of the kernel (`/proc`) report that size.
+    ///
+    /// # Errors
+    /// As for [`Input::open`].
+    pub fn stdin(name: &str, file: File) -> Result<Input, Error> {
+        if file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0) {
+            return Ok(Input::reader(name, file));
+        }
+        Input::of(name.into(), file)
+    }
+
+    fn of(path: PathBuf, file: File) -> Result<Input, Error> {
+        let refused = |cause| Error::Source { path: path.clone(), action: "cannot open", cause };
         let about = file.metadata().map_err(refused)?;
         let kind = about.file_type();
         if kind.is_fifo() || kind.is_char_device() {
             return Ok(Input::reader(path.escaped(), file));
         }
+        refuse_directory(&path, &about)?;
         OpenedFile::described(path.clone(), file, about).map(Input::Opened).map_err(refused)
     }
 

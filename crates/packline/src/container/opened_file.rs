@@ -35,6 +35,18 @@ struct Head {
     failure: Option<io::Error>,
 }
 
+/// Rejects a directory, which is not read as a file.
+///
+/// # Errors
+/// [`Error::Target`].
+pub(super) fn refuse_directory(path: &Path, about: &Metadata) -> Result<(), Error> {
+    if !about.is_dir() {
+        return Ok(());
+    }
+    let expected = "a file or a block device".to_string();
+    Err(Error::Target { path: path.to_path_buf(), what: "is a directory".to_string(), expected })
+}
+
 impl OpenedFile {
     /// Opens the file at `path`.
     ///
@@ -52,10 +64,7 @@ impl OpenedFile {
         let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot open", cause };
         let file = file.map_err(refused)?;
         let about = file.metadata().map_err(refused)?;
-        if about.is_dir() {
-            let expected = "a file or a block device".to_string();
-            return Err(Error::Target { path: path.to_path_buf(), what: "is a directory".to_string(), expected });
-        }
+        refuse_directory(path, &about)?;
         OpenedFile::described(path.to_path_buf(), file, about).map_err(refused)
     }
 

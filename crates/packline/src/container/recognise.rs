@@ -74,8 +74,10 @@ pub(crate) fn is_compressed(head: &[u8]) -> bool {
     decompress::detect(head) != decompress::Format::Plain
 }
 
-/// Returns whether a file of zeros with this name is an empty tar. The path is `/dev/stdin` if a file is standard input, and a stream of
-/// zeros is always an empty tar.
+/// Returns whether a file of zeros with this name is an empty tar. A file that is standard input has no name, and a stream of zeros is always
+/// an empty tar.
 pub(crate) fn may_be_empty_tar(path: &Path) -> bool {
-    path.starts_with("/dev") || FileKind::of_path(path).is_some_and(FileKind::is_tar)
+    path.starts_with("/dev")
+        || path == Path::new("standard input")
+        || FileKind::of_path(path).is_some_and(FileKind::is_tar)
 }

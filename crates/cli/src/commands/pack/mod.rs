@@ -126,7 +126,7 @@ Sources are merged without --overlay too if a tar, an image, a container image o
 most one directory or file. With more of them, packline requires --overlay. The summary reports how many entries \
 were replaced.\n\
 In layers, options for directories apply to each directory, and options for tars to each tar and container \
-layer. --exclude leaves entries out of each source, --remove out of the result. Whiteouts are the files .wh.NAME \
+layer. --exclude leaves entries out of each source; --remove removes entries from the merged result. Whiteouts are the files .wh.NAME \
 and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
 # Container images\n\
 TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \

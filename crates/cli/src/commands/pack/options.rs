@@ -128,7 +128,7 @@ pub struct Entries {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cache")]
 pub struct BaseOptions {
-    /// Copy compressed blocks from this earlier image where the content is the same; the output has the same bytes
+    /// Copy compressed blocks from this earlier image where the content is the same; the output has the same bytes as without --base
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
     /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ

@@ -58,7 +58,7 @@ struct Entries {
     /// Read patterns (--exclude-from) that end with a NUL byte instead of a line feed
     #[arg(short = '0', long)]
     null: bool,
-    /// Unpack only the contents of this directory of the image; patterns start there too
+    /// Unpack only the contents of this directory of the image; patterns are relative to DIR
     #[arg(long, value_name = "DIR")]
     subdir: Option<OsString>,
     /// Report what fails, continue, and exit with status 3. In a damaged file, zeros replace what cannot be read

@@ -161,7 +161,7 @@ fn reads_standard_input_like_file() {
                 || String::from_utf8_lossy(found) == String::from_utf8_lossy(&expected).replace(name, shown)
         };
         let opened = sandbox.good_on(&dashed, name);
-        assert!(same(&opened.stdout, "/dev/stdin"), "{words:?}: {opened:?}");
+        assert!(same(&opened.stdout, "standard input"), "{words:?}: {opened:?}");
         let piped = sandbox.shell(&format!("cat {name} | $P {}", dashed.join(" ")));
         assert!(piped.status == 0 && same(&piped.stdout, "standard input"), "{words:?}: {piped:?}");
     }
@@ -169,7 +169,7 @@ fn reads_standard_input_like_file() {
         let opened = sandbox.good_on(&["verify", "-"], name);
         let piped = sandbox.shell(&format!("cat {name} | $P verify -"));
         let verdict = if name == "source.tar" { "readable to its end" } else { "sound" };
-        assert!(opened.text().starts_with(&format!("/dev/stdin: {verdict}")), "{name}: {opened:?}");
+        assert!(opened.text().starts_with(&format!("standard input: {verdict}")), "{name}: {opened:?}");
         assert!(
             piped.text().starts_with(&format!("standard input: {verdict}")) && piped.status == 0,
             "{name}: {piped:?}"

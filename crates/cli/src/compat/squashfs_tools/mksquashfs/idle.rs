@@ -62,7 +62,7 @@ impl<const SQFSTAR: bool> Args for Idle<SQFSTAR> {
         });
         REFUSED.iter().filter(|(names, ..)| has(names[0])).fold(command, |command, (names, values, instead)| {
             let argument = Arg::new(names[0]).long(names[0]).aliases(&names[1..]).hide_short_help(true);
-            let argument = argument.help(format!("Not supported yet (expected {instead})"));
+            let argument = argument.help(format!("Not supported yet; use {instead}"));
             command.arg(if *values == 0 { argument.action(ArgAction::SetTrue) } else { argument })
         })
     }

@@ -12,9 +12,9 @@
 //!    follow from there.
 //!
 //! If `run` ignores an option, the field is never read, and the compiler reports it. clap rejects options that contradict each other
-//! (`conflicts_with`), and [`Invocation::need`] options without the one that they need. [`Invocation`] has the explicit options. Options of a drop-in for tuning and testing
-//! have `hide_short_help = true`: only `--help-advanced` and the manual page show them. Options of packline's own commands with
-//! `hide_long_help = true` are only in the manual page.
+//! (`conflicts_with`), and [`Invocation::need`] options without the one that they need. [`Invocation`] has the explicit options, for other
+//! checks. Options of a drop-in for tuning and testing have `hide_short_help = true`: only `--help-advanced` and the manual page show
+//! them. Options of packline's own commands with `hide_long_help = true` are only in the manual page.
 
 use std::ffi::{OsStr, OsString};
 

@@ -61,7 +61,8 @@ impl Head {
     /// Reads the head of a delta.
     ///
     /// # Errors
-    /// [`Error::NotDelta`] for another file, [`Error::Corrupt`] for a damaged delta, [`Error::Unsupported`] for another version, [`Error::Input`].
+    /// [`Error::NotDelta`] for another file, [`Error::Corrupt`] for a damaged delta, [`Error::Unsupported`] for another version,
+    /// [`Error::Input`].
     pub fn read(delta: &dyn Input) -> Result<Head, Error> {
         let mut bytes = [0; HEAD_BYTES];
         let there = delta.size().min(HEAD_BYTES as u64) as usize;

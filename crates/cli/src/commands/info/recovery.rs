@@ -8,7 +8,7 @@ use crate::commands::recovery::report::shape_members;
 use crate::ui::escape::hex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::size::{both, show_bytes};
+use crate::ui::size::{both, count, show_bytes};
 
 /// Returns whether a file begins with a packet of recovery data.
 pub fn is_recovery(file: &OpenedFile) -> bool {
@@ -29,7 +29,7 @@ fn text(set: &RecoverySet) -> String {
         ("Protects", both(shape.length())),
         ("BLAKE3", hex(&set.blake3())),
         ("Shards", format!("{} of {}", shape.shards(), show_bytes(shape.shard_bytes()))),
-        ("Recovery", format!("{} shards, {whole}", shape.recovery())),
+        ("Recovery", format!("{}, {whole}", count(shape.recovery() as u64, "shard"))),
     ];
     lines.into_iter().map(|(what, value)| format!("{:<12} {value}\n", format!("{what}:"))).collect()
 }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use packline_testkit::random::Random;
+use packline_testkit::Random;
 use packline_volume::{Visit, Volume, Walk};
 
 use super::support::{contents, fixture, open};

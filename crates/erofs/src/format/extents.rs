@@ -79,11 +79,11 @@ mod tests {
         let record = Record::decode(&bytes);
         assert_eq!((record.stored(), record.is_partial(), record.algorithm()), (0x1f_ffff, true, Some(3)));
         assert_eq!((record.position, record.start), (0x0807_0605_0403_0201, 0x100f_0e0d_0c0b_0a09));
-        assert_eq!(record.fragment(), 0x0403_0201_4fff_ffff | 0x0807_0605_0403_0201 << 32 & !0xffff_ffff);
+        assert_eq!(record.fragment(), 0x0403_0201_481f_ffff);
         let short = Record::decode(&bytes[..16]);
         assert_eq!((short.position, short.start), (record.position, 0x0c0b_0a09));
         assert_eq!(Record::decode(&bytes[..8]).position, 0x0403_0201);
-        assert_eq!(Record::decode(&bytes[..8]).fragment(), 0x0403_0201_4fff_ffff);
+        assert_eq!(Record::decode(&bytes[..8]).fragment(), 0x0403_0201_481f_ffff);
         assert_eq!(Record::decode(&bytes[..4]).position, 0);
         assert_eq!(Record::decode(&[7, 0, 0, 0]).algorithm(), None);
     }

@@ -75,7 +75,7 @@ impl CompactWriter<'_> {
             let low = match cluster {
                 Cluster::Start(start) => {
                     self.block = self.block.wrapping_add(u32::from(self.is_open));
-                    if !has_start {
+                    if self.is_open && !has_start {
                         address = self.block;
                     }
                     has_start = true;

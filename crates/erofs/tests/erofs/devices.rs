@@ -1,7 +1,7 @@
 //! Images whose contents are on other devices.
 
 use packline_erofs::read::ReadError;
-use packline_volume::{Visit, Volume, Walk};
+use packline_volume::{Visit, Walk};
 
 use super::support::{described, expected, file_of, fixture, in_order, open, open_with};
 

@@ -174,7 +174,7 @@ fn asks_for_passphrase_of_key() {
     assert!(sandbox.good(&[&words[..], &["some-words"]].concat()).stdout == content);
     let wrong = detached(&sandbox, &[&words[..], &["words"]].concat());
     assert!(
-        wrong.status == 1 && wrong.stderr.contains("none of the given passphrases is right for the ssh key id ("),
+        wrong.status == 1 && wrong.stderr.contains("none of the given passphrases is right for the ssh key id; "),
         "{wrong:?}"
     );
 }

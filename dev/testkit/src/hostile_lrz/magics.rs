@@ -31,8 +31,8 @@ fn gcm(rounds: u32, suite: u8) -> Vec<u8> {
 
 pub(super) fn all() -> Vec<Specimen> {
     vec![
-        Specimen::new("bad-nothing", "0 bytes", "an empty file", Vec::new),
-        Specimen::new("bad-magic-cut", "23 bytes", "a magic of 23 bytes", || sound()[..23].to_vec()),
+        Specimen::new("bad-nothing", "it ends at byte 0", "an empty file", Vec::new),
+        Specimen::new("bad-magic-cut", "it ends at byte 23", "a magic of 23 bytes", || sound()[..23].to_vec()),
         Specimen::new("bad-mark", "LRZI", "another mark", || with(0, b"LRZJ")),
         Specimen::new("bad-version-3", "version 0.3", "a version before 0.4", || with(5, &[3])),
         Specimen::new("bad-version-1", "version 1.6", "a major version of 1", || with(4, &[1])),

@@ -167,7 +167,8 @@ impl Options {
             logging::start_requests(io);
         }
         let opened = settings.image.open(metadata_cache(settings.request.resources.memory));
-        let mounted = opened.and_then(|image| Ok(packline_image::mount(image, &settings.request)?));
+        let image = opened.map_err(|error| Failure::Exit(NO_IMAGE, Box::new(error.into())))?;
+        let mounted = packline_image::mount(image, &settings.request).map_err(Error::from);
         Ok(Some(mounted.map_err(|error| program.refuse(error, &self.mountpoint))?))
     }
 }

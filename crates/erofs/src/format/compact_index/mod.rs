@@ -106,7 +106,7 @@ impl CompactIndex {
         }
     }
 
-    /// Decodes value `number` of a pack. `None` if the number of blocks before it cannot be told.
+    /// Decodes value `number` of a pack. `None` if the number of blocks before it is unknown.
     pub(crate) fn decode(&self, pack: &[u8], number: usize) -> Option<Cluster> {
         let pack = Pack::new(pack, self.low_bits)?;
         let value = pack.value(number);

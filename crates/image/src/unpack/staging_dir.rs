@@ -66,9 +66,6 @@ impl StagingDir {
         let name = end.file_name().ok_or_else(|| unsuitable(path, "is not a name", "the name of a directory"))?;
         let name = name.as_encoded_bytes().to_vec();
         let above = end.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if matches!(fs::metadata(above), Err(cause) if cause.kind() == ErrorKind::NotFound) {
-            return Err(unsuitable(above, "the directory does not exist", ""));
-        }
         let parent = Directory::root(above).map_err(|refusal| refused(above, refusal))?;
         let staging = staging_name(&name);
         let staging_path = super::dir_table::below(above, &staging);

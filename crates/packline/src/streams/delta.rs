@@ -199,7 +199,7 @@ fn fault(read: &Path, delta: &Path, output: &Path, cause: packline_delta::Error)
             let what = format!("is not the file that the delta was made for: {what}");
             Error::Target { path: read.to_path_buf(), what, expected }
         }
-        Delta::Corrupt { .. } | Delta::Unsupported { .. } => Error::stream(delta, cause),
+        Delta::Corrupt { .. } | Delta::NotDelta | Delta::Unsupported { .. } => Error::stream(delta, cause),
         cause => Error::stream(read, cause),
     }
 }

@@ -4,6 +4,7 @@ mod report;
 pub mod tar;
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest};
@@ -333,7 +334,10 @@ fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
         return found.instead_of(path, "a SquashFS image or a .lrz file").into();
     }
-    let Error::Output { cause, .. } = &error else { return error.into() };
+    let Error::Output { path, action, cause } = &error else { return error.into() };
+    if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {
+        return Failure::failed(format!("{}: the directory does not exist", path.escaped()));
+    }
     let source = cause.get_ref();
     // Even root in a user namespace cannot create devices, and can set only the owners that the namespace maps.
     if source.is_some_and(|source| source.is::<DeviceRefused>()) {

@@ -16,11 +16,12 @@ const LONGEST: usize = 4096;
 /// Asks a question and reads a line without echo. Returns `None` without a terminal, and for an answer that is empty or too long.
 pub fn ask_hidden(prompt: &str, shutdown: &ShutdownHook) -> Option<Zeroizing<Vec<u8>>> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
-    write!(terminal, "{prompt}: ").ok()?;
     let hidden = Hidden::new(&terminal)?;
     let restored = hidden.clone();
     shutdown.set_first(move || restored.restore());
-    let answer = line(&mut terminal);
+    // Whoever answers as soon as the question appears is not shown either.
+    let asked = terminal.write_all(format!("{prompt}: ").as_bytes());
+    let answer = asked.and_then(|()| line(&mut terminal));
     hidden.restore();
     shutdown.set_first(|| {});
     let _: io::Result<()> = writeln!(terminal);

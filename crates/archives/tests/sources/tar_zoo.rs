@@ -28,14 +28,14 @@ fn truncated() {
         let parts = [&*format!("the archive ends {length} bytes into a header at byte 0"), "512 bytes"];
         assert_refused(&whole[..length], &parts);
     }
-    assert_refused(&whole[..512], &["ends 1000 bytes before the content", "byte 512 in entry dir/name"]);
+    assert_refused(&whole[..512], &["cut off: 1000 bytes are missing at byte 512 in entry dir/name"]);
     assert_refused(&whole[..1511], &["the archive is cut off: 1 byte is missing at byte 1511 in entry dir/name"]);
     let next = [&whole[..1536], &whole[..64]].concat();
     assert_refused(&next, &["64 bytes into a header at byte 1536"]);
     let huge = [file("small", b"x"), Header::ustar("huge", b'0', 1 << 32).seal()].concat();
-    assert_refused(&huge, &["ends 4294967296 bytes before", "in entry huge"]);
+    assert_refused(&huge, &["cut off: 4294967296 bytes are missing", "in entry huge"]);
     let pax = pax(b'x', &[("path", &[b'p'; 2000])]);
-    assert_refused(&pax[..1000], &["the archive ends", "in entry PaxHeader/x"]);
+    assert_refused(&pax[..1000], &["the archive is cut off", "in entry PaxHeader/x"]);
     assert_refused(&pax, &["extended header at the end", "an entry after it"]);
     assert_refused(&[pax, end()].concat(), &["extended header at the end"]);
     assert_refused(&[long(b'L', b"name"), end()].concat(), &["extended header at the end"]);
@@ -93,7 +93,7 @@ fn extended_headers_beyond_bounds() {
         assert_refused(&header, &parts);
     }
     // Missing data must not be allocated either, so this ends at once.
-    assert_refused(&Header::ustar("ext", b'x', MAX_EXTENDED).seal(), &["the archive ends 16777216 bytes before"]);
+    assert_refused(&Header::ustar("ext", b'x', MAX_EXTENDED).seal(), &["the archive is cut off: 16777216 bytes are missing"]);
     let many: Vec<u8> = (0..3)
         .flat_map(|index| pax(b'g', &[(&*format!("SCHILY.xattr.user.{index}"), &vec![1; 400_000][..])]))
         .collect();

@@ -59,7 +59,7 @@ const CONTRADICTIONS: [(&[&str], &str); 42] = [
         "--stdout: 2 files were given, but .pln files cannot be concatenated; compress one",
     ),
     (&["compress", "-c", "x"], "--codec: unknown codec 'x' (expected one of slack, none"),
-    (&["compress", "-c", "x"], "; -c is the codec; --stdout writes to standard output)"),
+    (&["compress", "-c", "x"], "; -c is the codec; --stdout writes to standard output"),
     (
         &["compress", "-dc", "x"],
         "--codec: has no effect when files are decompressed (-c is the codec; --stdout writes to",

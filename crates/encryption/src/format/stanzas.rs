@@ -143,6 +143,6 @@ mod tests {
         for tag in ["X25519", "ssh-rsa", "X25519", "scrypt", "y-grease"] {
             made_for.add(&stanza(tag));
         }
-        assert_eq!(made_for.to_string(), "2 X25519 keys, 1 ssh-rsa key and 1 passphrase");
+        assert_eq!(made_for.to_string(), "2 age keys, 1 ssh-rsa key and 1 passphrase");
     }
 }

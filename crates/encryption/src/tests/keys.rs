@@ -199,9 +199,9 @@ fn age_opens_our_wraps_and_we_open_its() {
 /// Checks that keys with a passphrase open a file once they have it, given or asked for.
 fn assert_passphrase_opens(file: &[u8], content: &[u8], identities: &mut Identities, name: &str, secret: &'static str) {
     let refused = |identities: &Identities| at_offsets(file, identities).unwrap_err().to_string();
-    assert!(refused(identities).starts_with(&format!("no passphrase for {name} (expected")));
+    assert!(refused(identities).starts_with(&format!("no passphrase for {name}; give it")));
     identities.add_passphrase(passphrase("wrong"));
-    assert!(refused(identities).starts_with(&format!("none of the given passphrases is right for {name} (")));
+    assert!(refused(identities).starts_with(&format!("none of the given passphrases is right for {name}; give it")));
     identities.set_ask(Arc::new(|_| Some(passphrase("wrong too"))));
     assert_eq!(refused(identities), format!("wrong passphrase for {name}"));
     let asked = format!("Passphrase of {name}");

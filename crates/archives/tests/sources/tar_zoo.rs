@@ -93,7 +93,10 @@ fn extended_headers_beyond_bounds() {
         assert_refused(&header, &parts);
     }
     // Missing data must not be allocated either, so this ends at once.
-    assert_refused(&Header::ustar("ext", b'x', MAX_EXTENDED).seal(), &["the archive is cut off: 16777216 bytes are missing"]);
+    assert_refused(
+        &Header::ustar("ext", b'x', MAX_EXTENDED).seal(),
+        &["the archive is cut off: 16777216 bytes are missing"],
+    );
     let many: Vec<u8> = (0..3)
         .flat_map(|index| pax(b'g', &[(&*format!("SCHILY.xattr.user.{index}"), &vec![1; 400_000][..])]))
         .collect();

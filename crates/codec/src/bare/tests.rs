@@ -1,3 +1,5 @@
+//! Bare blocks of each codec: whole, cut, and only their start.
+
 use packline_testkit::Random;
 
 use super::*;

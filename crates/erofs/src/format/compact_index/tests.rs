@@ -1,3 +1,5 @@
+//! Compact indexes that are written are read again.
+
 use packline_testkit::Random;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Indexes of random and hostile bytes end with an error, after a bounded number of steps.
+
 use packline_testkit::Random;
 
 use super::super::Shape;

@@ -1,3 +1,5 @@
+//! Extents of full and compact indexes.
+
 use super::*;
 
 /// Flags of a header, with the numbers of two algorithms.

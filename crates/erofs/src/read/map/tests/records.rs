@@ -1,3 +1,5 @@
+//! Extents of encoded records.
+
 use packline_volume::{Piece, Unit};
 
 use super::*;

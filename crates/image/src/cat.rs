@@ -26,7 +26,7 @@ pub fn cat(
     let image = &image.checked(CheckScope::IfAllWasRead);
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
     let mut uses = SharedUses::new();
-    files.iter().for_each(|file| uses.note(image.volume.content_place(file)));
+    files.iter().for_each(|file| uses.note(image.volume.as_ref(), file));
     let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));
     let settings = read_settings(&image.volume, resources, 0)?;
     let reading = Reading::new(&image.volume, Box::new(requests), uses, &settings);

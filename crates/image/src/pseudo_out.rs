@@ -96,7 +96,7 @@ impl Definitions<'_> {
         let xattrs = kept.filter(|xattr| !self.empty.take(path, xattr)).collect();
         let mut data = PseudoData { offset: self.offset, sparse: false };
         if let (Node::File(file), None) = (&inode.node, &link) {
-            uses.note(self.image.volume.content_place(file));
+            uses.note(self.image.volume.as_ref(), file);
             data.sparse = file.sparse > 0;
             let end = self.offset.checked_add(file.size).filter(|end| i64::try_from(*end).is_ok());
             self.offset = end.ok_or_else(|| unsupported("the contents are too long", "less than 2^63 bytes"))?;

@@ -128,6 +128,11 @@ pub trait Volume: fmt::Debug + Send + Sync {
 
     fn content_place(&self, file: &FileData) -> ContentPlace;
 
+    /// Calls `note` with the key of the unit of each shared piece of a file, in order.
+    fn shared_keys(&self, file: &FileData, note: &mut dyn FnMut(u32)) {
+        self.content_place(file).tail.iter().for_each(|tail| note(tail.unit));
+    }
+
     /// Returns the pieces of a file, from the one with byte `from` on, or from an earlier one.
     fn pieces(&self, file: &FileData, from: u64) -> Box<dyn Pieces>;
 

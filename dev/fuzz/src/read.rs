@@ -110,7 +110,7 @@ fn as_base(image: &Image, base: &Base, content: &[u8]) {
 /// Reads ahead without threads; the bytes of a file add up to its size.
 fn in_order(image: &Image, files: Vec<FileData>) {
     let mut uses = SharedUses::new();
-    files.iter().for_each(|file| uses.note(image.content_place(file)));
+    files.iter().for_each(|file| uses.note(image, file));
     let requests = files.into_iter().map(|file| Ok(Request { tag: file.size, weight: 0, file: Some(file) }));
     let settings = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), listener: None };
     let Some(mut reading) = no_bug(Reading::new(image, Box::new(requests), uses, &settings)) else { return };

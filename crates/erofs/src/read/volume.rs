@@ -115,6 +115,18 @@ impl Volume for Image {
         ContentPlace { start, blocks, tail }
     }
 
+    /// Only the end of a file is shared.
+    fn shared_keys(&self, file: &FileData, note: &mut dyn FnMut(u32)) {
+        let place = DataPlace::unpack(file.place, file.size);
+        let Some(last) = place.size.checked_sub(1).filter(|_| self.contents().packed().is_some()) else { return };
+        let mut pieces = self.contents().pieces(&place, last);
+        while let Some(piece) = pieces.next_piece() {
+            if let Ok(Piece::Shared { place, .. }) = piece {
+                note(place.unit);
+            }
+        }
+    }
+
     fn pieces(&self, file: &FileData, from: u64) -> Box<dyn Pieces> {
         self.contents().pieces(&DataPlace::unpack(file.place, file.size), from)
     }

@@ -149,7 +149,7 @@ const ENOUGH: usize = 8 << 20;
 /// Reads files in order, up to a limit.
 pub fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Contents {
     let mut uses = SharedUses::new();
-    files.iter().for_each(|(_, file)| uses.note(image.content_place(file)));
+    files.iter().for_each(|(_, file)| uses.note(image, file));
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));

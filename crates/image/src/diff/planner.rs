@@ -87,7 +87,7 @@ impl Planner {
                 let image = side.image().filter(|_| wanted);
                 for file in files.drain(..) {
                     if let Some(image) = image {
-                        uses.note(image.volume.content_place(&file));
+                        uses.note(image.volume.as_ref(), &file);
                     }
                 }
             }

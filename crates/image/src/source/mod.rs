@@ -146,10 +146,10 @@ impl ImageSource {
     fn survey(&mut self, file: &FileData) -> SharedUses {
         let mut uses = SharedUses::new();
         let mut total = self.done.saturating_add(file.size);
-        uses.note(self.image.volume.content_place(file));
+        uses.note(self.image.volume.as_ref(), file);
         for name in Names::new(&self.image.volume, self.link_bytes, &self.rule).skip(self.returned).flatten() {
             if let Some(file) = name.file() {
-                uses.note(self.image.volume.content_place(file));
+                uses.note(self.image.volume.as_ref(), file);
                 total = total.saturating_add(file.size);
             }
         }

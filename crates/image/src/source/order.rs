@@ -26,7 +26,7 @@ impl Order {
         let mut uses = SharedUses::new();
         for at in &files {
             if let Ok(file) = file(volume, *at) {
-                uses.note(volume.content_place(&file));
+                uses.note(volume.as_ref(), &file);
             }
         }
         let requests = files.clone().into_iter();

@@ -296,7 +296,7 @@ fn survey(opened: &OpenedImage, asked: &TarOptions, resources: &Resources) -> Re
             return Err(opened.fault(ReadError::cancelled()));
         }
         if let Some(data) = found.content() {
-            uses.note(opened.volume.content_place(data));
+            uses.note(opened.volume.as_ref(), data);
             total = total.saturating_add(data.size);
         }
         if let TarItem::Fault { path, error } = found

@@ -28,8 +28,8 @@ pub struct UnitUseCounts {
 
 #[derive(Debug, Default)]
 struct Needed {
-    /// Number of remaining files.
-    files: u32,
+    /// Number of remaining pieces of files.
+    pieces: u32,
     store: Option<Arc<Store>>,
 }
 
@@ -61,11 +61,13 @@ impl UnitUseCounts {
             return;
         }
         let mut units = BTreeMap::<u32, Needed>::new();
-        for unit in rest.filter_map(|visit| unit_of(&self.volume, &visit)) {
-            if units.len() < self.most || units.contains_key(&unit) {
-                let needed = units.entry(unit).or_default();
-                needed.files = needed.files.saturating_add(1);
-            }
+        for visit in rest {
+            each_unit(&self.volume, &visit, &mut |unit| {
+                if units.len() < self.most || units.contains_key(&unit) {
+                    let needed = units.entry(unit).or_default();
+                    needed.pieces = needed.pieces.saturating_add(1);
+                }
+            });
         }
         self.units = Some(units);
     }
@@ -73,16 +75,18 @@ impl UnitUseCounts {
     /// Records that the walk came to a counted file.
     pub fn meet(&mut self, visit: &Visit) {
         let Some(units) = &mut self.units else { return };
-        if let Some(needed) = unit_of(&self.volume, visit).and_then(|unit| units.get_mut(&unit)) {
-            needed.files = needed.files.saturating_sub(1);
-        }
+        each_unit(&self.volume, visit, &mut |unit| {
+            if let Some(needed) = units.get_mut(&unit) {
+                needed.pieces = needed.pieces.saturating_sub(1);
+            }
+        });
     }
 
     /// Records that a window needs this unit.
     pub fn share(&mut self, unit: u32) -> Option<Spilled> {
         let units = self.units.as_mut()?;
         let needed = units.get_mut(&unit)?;
-        if needed.files == 0 {
+        if needed.pieces == 0 {
             let store = units.remove(&unit)?.store?;
             return Some(Spilled { store, scratch: None });
         }
@@ -91,9 +95,9 @@ impl UnitUseCounts {
     }
 }
 
-fn unit_of(volume: &SharedVolume, visit: &Visit) -> Option<u32> {
-    match &visit.inode.node {
-        Node::File(file) => volume.content_place(file).tail.map(|tail| tail.unit),
-        _ => None,
+/// Calls `note` with the unit of each shared piece of a file.
+fn each_unit(volume: &SharedVolume, visit: &Visit, note: &mut dyn FnMut(u32)) {
+    if let Node::File(file) = &visit.inode.node {
+        volume.shared_keys(file, note);
     }
 }

@@ -92,7 +92,7 @@ fn reading<'r>(
     settings: &ReadSettings,
 ) -> Reading<'r, Option<usize>> {
     let mut uses = SharedUses::new();
-    order.iter().filter(|_| noted).for_each(|file| uses.note(image.content_place(file)));
+    order.iter().filter(|_| noted).for_each(|file| uses.note(image, file));
     Reading::new(image, Box::new(requests(order)), uses, settings).unwrap()
 }
 
@@ -267,7 +267,7 @@ fn chunks_outlive_the_reading_and_give_their_memory_back() {
     let image = open(Arc::new(image(&content, "gzip")));
     let order = files(&image);
     let mut uses = SharedUses::new();
-    order.iter().for_each(|file| uses.note(image.content_place(file)));
+    order.iter().for_each(|file| uses.note(&image, file));
     let mut reading = Reading::new(&image, Box::new(requests(&order)), uses, &settings(2, 40_000, 1 << 20)).unwrap();
     let mut chunks = Vec::new();
     while let Some(event) = reading.next_event().unwrap() {

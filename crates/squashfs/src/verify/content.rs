@@ -22,7 +22,7 @@ pub(super) fn check(
         check_cancelled(settings)?;
         match file {
             Ok((path, file)) => {
-                uses.note(image.content_place(&file));
+                uses.note(image, &file);
                 total.set(total.get().saturating_add(file.size));
                 let mut stored =
                     image.blocks(&BlockList::of(&file)).flatten().filter_map(|block| block.place).peekable();

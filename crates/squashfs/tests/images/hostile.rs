@@ -103,7 +103,7 @@ fn one_by_one(image: &Image, files: &[(Vec<u8>, FileData)], found: &mut Found) {
 /// Reads ahead, in order; returns the faults.
 fn in_order(image: &Image, files: &[(Vec<u8>, FileData)], workers: usize) -> Vec<String> {
     let mut uses = SharedUses::new();
-    files.iter().for_each(|(_, file)| uses.note(image.content_place(file)));
+    files.iter().for_each(|(_, file)| uses.note(image, file));
     let requests = files
         .iter()
         .map(|(path, file)| Ok(Request { tag: path.clone(), file: Some(file.clone()), weight: path.len() }));

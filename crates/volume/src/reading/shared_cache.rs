@@ -132,16 +132,11 @@ impl SharedCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ContentPlace, SharedPlace};
     use proptest::prelude::*;
 
     fn uses(order: &[u32]) -> SharedUses {
         let mut uses = SharedUses::new();
-        for &unit in order {
-            let tail = Some(SharedPlace { unit, offset: 0 });
-            uses.note(ContentPlace { start: None, blocks: 0, tail });
-            uses.note(ContentPlace { start: None, blocks: 0, tail: None });
-        }
+        order.iter().for_each(|unit| uses.note_unit(*unit));
         uses
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ContentPlace;
+use crate::{FileData, Volume};
 
 /// Maximum number of recorded uses: 64 MB.
 const NOTED_MOST: usize = 16 << 20;
@@ -10,7 +10,7 @@ const NOTED_MOST: usize = 16 << 20;
 const NONE: u32 = u32::MAX;
 
 /// The uses of shared units, recorded in a first pass over the same files in the same order. Units are then cached exactly as long as needed, and
-/// none is decoded twice while memory suffices. Takes 4 bytes for each file that ends in a shared unit, and records the first 16 million. Reading
+/// none is decoded twice while memory suffices. Takes 4 bytes for each piece of a shared unit, and records the first 16 million. Reading
 /// other files than recorded only costs time.
 #[derive(Debug, Default)]
 pub struct SharedUses {
@@ -24,12 +24,15 @@ impl SharedUses {
         SharedUses::default()
     }
 
-    /// Records the next file of the order, if it ends in a shared unit.
-    pub fn note(&mut self, content: ContentPlace) {
-        if let Some(tail) = content.tail
-            && self.units.len() < NOTED_MOST
-        {
-            self.units.push(tail.unit);
+    /// Records the next file of the order, if it has pieces of shared units.
+    pub fn note(&mut self, volume: &dyn Volume, file: &FileData) {
+        volume.shared_keys(file, &mut |key| self.note_unit(key));
+    }
+
+    /// Records the next use of a unit.
+    pub(super) fn note_unit(&mut self, key: u32) {
+        if self.units.len() < NOTED_MOST {
+            self.units.push(key);
         }
     }
 

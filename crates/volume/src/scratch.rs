@@ -15,6 +15,8 @@ use packline_runtime::unnamed_temp_file;
 
 use crate::Facts;
 
+/// Largest unit that is spilled, bytes. The file has slots of one size, so larger ones would leave few slots.
+const BLOCK_MOST: u32 = 1 << 20;
 /// Limit of the file relative to the image. Larger content compresses so well that decoding it again is cheap, and a small image cannot fill a
 /// disk.
 const IMAGES_MOST: u64 = 64;
@@ -65,9 +67,10 @@ pub struct SpilledBlock {
 }
 
 impl Scratch {
-    /// Spills units of a volume to a file in `directory`, which is created later. Without a directory nothing is ever spilled.
+    /// Spills units of a volume, of at most 1 MiB each, to a file in `directory`, which is created later. Without a directory nothing is ever
+    /// spilled.
     pub fn new(directory: Option<PathBuf>, facts: &Facts) -> Arc<Scratch> {
-        Scratch::sized(directory, facts.largest_unit as usize, facts.bytes)
+        Scratch::sized(directory, facts.largest_unit.min(BLOCK_MOST) as usize, facts.bytes)
     }
 
     /// `block` is the maximum size of a block, and `image` the size of the image, both in bytes.

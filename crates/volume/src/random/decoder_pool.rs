@@ -17,7 +17,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) enum Decoded {
     /// A buffer, which returns to its pool when dropped, and the bytes used in it.
     Large(SlabBuffer, usize),
-    /// A copy of a small block, so that it does not occupy a large buffer.
+    /// A small block, so that it does not occupy a large buffer.
     Small(Vec<u8>),
 }
 
@@ -64,9 +64,18 @@ impl DecoderPool {
     }
 
     fn make(&self, decoder: &mut dyn UnitDecoder, wanted: UnitKey) -> Result<Decoded, ReadError> {
+        let most = wanted.unit.length as usize;
+        if most <= self.volume.facts().largest_unit as usize / 2 {
+            let mut bytes = Vec::new();
+            if wanted.exact {
+                decoder.own(wanted.unit, &mut bytes)?
+            } else {
+                decoder.shared(wanted.unit, &mut bytes)?
+            }
+            return Ok(Decoded::Small(bytes));
+        }
         let buffer = self.buffers.take();
         let mut buffer = buffer.map_err(|cause| ReadError::internal(format!("no memory for a block: {cause}")))?;
-        let most = wanted.unit.length as usize;
         let length = decoder.decode(wanted.unit, &mut buffer[..most])?;
         if wanted.exact {
             check_length(wanted.unit, length, most)?;

@@ -61,8 +61,8 @@ impl Files {
         let spare = (settings.cache / largest / 4).min(SPARE);
         let capacity = (settings.cache - spare * largest).max(2 * largest);
         let decoders = DecoderPool::new(volume, Slabs::new(largest, spare))?;
-        let core = Arc::new(Core { cache: Cache::new(capacity, largest), decoders });
-        let blocks = settings.ahead.min(capacity / 2) / largest;
+        let core = Arc::new(Core { cache: Cache::new(capacity), decoders });
+        let blocks = settings.ahead.min(capacity / 2) / volume.facts().block_size as usize;
         let ahead = Ahead::start(&core, settings.workers, blocks);
         Ok(Files { volume: SharedVolume::clone(volume), core, ahead, busy: AtomicUsize::new(0) })
     }

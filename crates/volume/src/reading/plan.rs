@@ -63,9 +63,12 @@ struct Run {
     bytes: usize,
     stored: usize,
     permit: Permit,
+    /// Has the buffer that the units fill.
+    pool: Arc<Buffers>,
 }
 
-/// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory.
+/// Plans ahead. Each call of [`Plan::advance`] plans a little, and uses at most one [`Plan::job_bytes`] of memory, or the memory of one larger
+/// unit: then nothing more is planned until the window has space again.
 pub(super) struct Plan<'r, T> {
     pub(super) volume: SharedVolume,
     requests: Requests<'r, T>,
@@ -79,7 +82,9 @@ pub(super) struct Plan<'r, T> {
     /// Memory reserved for the next job.
     spare: Permit,
     run_limit: usize,
+    /// Buffers of runs.
     runs: Arc<Buffers>,
+    /// Buffers of shared units of the usual size.
     shared: Arc<Buffers>,
     /// Shared units submitted for decoding.
     pub(super) decoded: u64,
@@ -94,17 +99,17 @@ impl<'r, T> Plan<'r, T> {
         settings: &ReadSettings,
     ) -> Self {
         let facts = volume.facts();
-        let largest = facts.largest_unit as usize;
+        let usual = facts.block_size as usize;
         let window = settings.engine.budget;
-        let run_limit = RUN_BYTES.min(window / 16).max(largest);
+        let run_limit = RUN_BYTES.min(window / 16).max(usual);
         let runs = Buffers::new(run_limit, window / 2);
-        let one_size = run_limit == largest;
-        let shared = if one_size { Arc::clone(&runs) } else { Buffers::new(largest, window / 2) };
+        let one_size = run_limit == usual;
+        let shared = if one_size { Arc::clone(&runs) } else { Buffers::new(usual, window / 2) };
         let scratch = Scratch::new(settings.scratch.clone(), facts);
         Plan {
             volume: SharedVolume::clone(volume),
             requests,
-            cache: SharedCache::new(settings.shared, largest, uses, Arc::clone(&scratch)),
+            cache: SharedCache::new(settings.shared, usual, uses, Arc::clone(&scratch)),
             scratch,
             budget: Budget::new(window),
             steps: VecDeque::new(),
@@ -124,7 +129,7 @@ impl<'r, T> Plan<'r, T> {
         self.ended
     }
 
-    /// Memory of the largest job in bytes.
+    /// Memory in bytes of the largest job, except for jobs of one larger unit.
     fn job_bytes(&self) -> usize {
         self.run_limit + JOB_OVERHEAD
     }
@@ -216,15 +221,20 @@ impl<'r, T> Plan<'r, T> {
         let length = unit.length as usize;
         let full = self.run.as_ref().is_some_and(|run| !run.takes(length, unit.stored as usize, self.run_limit));
         let order = if full { self.close_run() } else { None };
-        let bytes = self.run_limit + JOB_OVERHEAD;
-        let spare = &mut self.spare;
-        let run = self.run.get_or_insert_with(|| Run::new(spare.split(bytes)));
+        let mut run = match self.run.take() {
+            Some(run) => run,
+            None => {
+                let pool = if length > self.run_limit { Buffers::new(length, 0) } else { Arc::clone(&self.runs) };
+                Run::new(self.permit(pool.buffer_size()), pool)
+            }
+        };
         let range = run.bytes..run.bytes + length;
         run.units.push(JobUnit { unit, range, part: Some(part) });
         run.bytes += length;
         run.stored += unit.stored as usize;
         let slot = Rc::clone(&run.slot);
         let number = run.units.len() - 1;
+        self.run = Some(run);
         match self.steps.back_mut() {
             Some(Step::Units { run, pieces }) if Rc::ptr_eq(run, &slot) => pieces.end = number + 1,
             _ => self.steps.push_back(Step::Units { run: slot, pieces: number..number + 1 }),
@@ -235,7 +245,7 @@ impl<'r, T> Plan<'r, T> {
     /// Submits the current run.
     pub(super) fn close_run(&mut self) -> Option<PlannedJob> {
         let run = self.run.take()?;
-        Some((Job { units: run.units, permit: run.permit, pool: Arc::clone(&self.runs) }, run.slot))
+        Some((Job { units: run.units, permit: run.permit, pool: run.pool }, run.slot))
     }
 
     /// Whether `slot` belongs to the current run.
@@ -267,20 +277,30 @@ impl<'r, T> Plan<'r, T> {
     }
 
     fn drop_unit(&self, dropped: Evicted) {
-        let bytes = self.shared.buffer_size();
         if dropped.spilled {
-            dropped.slot.spill(&self.scratch, &self.budget, bytes)
+            dropped.slot.spill(&self.scratch, &self.budget)
         } else {
-            dropped.slot.uncache(&self.budget, bytes)
+            dropped.slot.uncache(&self.budget)
         }
     }
 
     fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> PlannedJob {
         self.decoded += 1;
-        let range = 0..self.shared.buffer_size();
-        let permit = self.spare.split(range.len() + JOB_OVERHEAD);
+        let length = unit.length as usize;
+        let usual = self.shared.buffer_size();
+        // A buffer that is not of the usual size is used once.
+        let is_usual = (usual / 2 + 1..=usual).contains(&length);
+        let pool = if is_usual { Arc::clone(&self.shared) } else { Buffers::new(length.max(1), 0) };
+        let range = 0..pool.buffer_size();
+        let permit = self.permit(range.len());
         let units = vec![JobUnit { unit, range, part: None }];
-        (Job { units, permit, pool: Arc::clone(&self.shared) }, slot)
+        (Job { units, permit, pool }, slot)
+    }
+
+    /// Takes the memory of a job of decoded bytes: from the memory reserved for it, or above the limit for a unit that is larger.
+    fn permit(&mut self, bytes: usize) -> Permit {
+        let bytes = bytes + JOB_OVERHEAD;
+        if bytes <= self.job_bytes() { self.spare.split(bytes) } else { self.budget.take(bytes) }
     }
 
     /// Returns a job that decodes the shared unit of the first step again, because the unit was spilled and cannot be read back.
@@ -296,11 +316,11 @@ impl<'r, T> Plan<'r, T> {
 }
 
 impl Run {
-    fn new(permit: Permit) -> Run {
-        Run { slot: Rc::new(Slot::default()), units: Vec::new(), bytes: 0, stored: 0, permit }
+    fn new(permit: Permit, pool: Arc<Buffers>) -> Run {
+        Run { slot: Rc::new(Slot::default()), units: Vec::new(), bytes: 0, stored: 0, permit, pool }
     }
 
     fn takes(&self, length: usize, stored: usize, limit: usize) -> bool {
-        self.units.len() < RUN_UNITS && self.bytes + length <= limit && self.stored + stored <= limit
+        self.units.len() < RUN_UNITS && self.bytes + length <= self.pool.buffer_size() && self.stored + stored <= limit
     }
 }

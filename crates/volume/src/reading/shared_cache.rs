@@ -18,7 +18,10 @@ const MIN_SPILLED_BYTES: usize = 64 << 10;
 pub(super) struct SharedCache {
     /// Maximum bytes of cached blocks and of the records of spilled blocks; at least one block is cached.
     limit: usize,
-    block_size: usize,
+    /// Memory in bytes of a unit of the usual size, and of units that the image does not have.
+    usual: usize,
+    /// Memory in bytes of the cached blocks.
+    used: usize,
     uses: NextUses,
     blocks: BTreeMap<u32, (Distance, Rc<Slot>)>,
     /// The same blocks by their next use.
@@ -45,12 +48,12 @@ pub(super) struct Evicted {
 }
 
 impl SharedCache {
-    /// `limit`: bytes of blocks to keep.
-    pub(super) fn new(limit: usize, block_size: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
+    /// `limit`: bytes of blocks to keep; `usual`: memory of most units.
+    pub(super) fn new(limit: usize, usual: usize, uses: SharedUses, scratch: Arc<Scratch>) -> SharedCache {
         let blocks = BTreeMap::new();
         let order = BTreeSet::new();
         let spilled = BTreeMap::new();
-        SharedCache { limit, block_size, uses: uses.into_next(), blocks, order, spilled, scratch }
+        SharedCache { limit, usual, used: 0, uses: uses.into_next(), blocks, order, spilled, scratch }
     }
 
     /// Returns the unit with this key, if its block is cached or spilled.
@@ -66,8 +69,9 @@ impl SharedCache {
             return PlannedUse { slot, missing: false, dropped: Vec::new() };
         }
         let found = self.blocks.remove(&key);
-        if let Some((distance, _)) = &found {
+        if let Some((distance, slot)) = &found {
             self.order.remove(&(*distance, key));
+            self.used -= self.memory(slot);
         }
         let missing = found.is_none();
         let slot = found.map_or_else(|| Rc::new(Slot::of_shared(unit)), |(_, slot)| slot);
@@ -91,22 +95,30 @@ impl SharedCache {
     fn keep(&mut self, key: u32, distance: Distance, slot: &Rc<Slot>) -> Vec<Evicted> {
         self.blocks.insert(key, (distance, Rc::clone(slot)));
         self.order.insert((distance, key));
+        self.used += self.memory(slot);
         slot.set_kept(true);
         let mut dropped = Vec::new();
-        while self.blocks.len() > self.capacity() {
+        while self.blocks.len() > 1 && self.used > self.space() {
             dropped.extend(self.drop_farthest());
         }
         dropped
     }
 
-    /// Returns the maximum number of cached blocks.
-    fn capacity(&self) -> usize {
-        (self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES) / self.block_size).max(1)
+    /// Returns the maximum number of bytes of cached blocks.
+    fn space(&self) -> usize {
+        self.limit.saturating_sub(self.spilled.len() * SPILLED_BYTES)
+    }
+
+    /// Returns the memory of a block in bytes, at least as much as its buffer has.
+    fn memory(&self, slot: &Slot) -> usize {
+        let length = slot.unit().map_or(self.usual, |unit| unit.length as usize);
+        if length > self.usual / 2 { length.max(self.usual) } else { length }
     }
 
     fn drop_farthest(&mut self) -> Option<Evicted> {
         let (_, farthest) = self.order.pop_last()?;
         let (distance, slot) = self.blocks.remove(&farthest)?;
+        self.used -= self.memory(&slot);
         let spilled = self.is_spilled(distance, &slot);
         if spilled {
             self.spilled.insert(farthest, Rc::clone(&slot));

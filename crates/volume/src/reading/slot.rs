@@ -42,6 +42,11 @@ impl Decoded {
         }
     }
 
+    /// Counts the bytes in the window.
+    fn count(&self, budget: &Budget) {
+        self.set_permit(Some(budget.take(self.bytes().len())));
+    }
+
     fn set_permit(&self, permit: Option<Permit>) {
         *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
     }
@@ -146,13 +151,13 @@ impl Slot {
     }
 
     /// Removes the block from the cache. If a step still needs the block, its memory counts in the window from now on.
-    pub(super) fn uncache(self: Rc<Slot>, budget: &Budget, bytes: usize) {
+    pub(super) fn uncache(self: Rc<Slot>, budget: &Budget) {
         if !self.kept.replace(false) {
             return;
         }
         let Some(product) = self.product() else { return };
         if Rc::strong_count(&self) > 1 || Arc::strong_count(&product.decoded) > 1 {
-            product.decoded.set_permit(Some(budget.take(bytes)));
+            product.decoded.count(budget);
         }
     }
 
@@ -166,11 +171,11 @@ impl Slot {
     }
 
     /// Spills the block, now or when the result arrives. Afterwards it uses no memory except for bytes that others hold.
-    pub(super) fn spill(&self, scratch: &Arc<Scratch>, budget: &Budget, bytes: usize) {
+    pub(super) fn spill(&self, scratch: &Arc<Scratch>, budget: &Budget) {
         self.kept.set(false);
         let Some(put) = self.product().map(|product| {
             if Arc::strong_count(&product.decoded) > 1 {
-                product.decoded.set_permit(Some(budget.take(bytes)));
+                product.decoded.count(budget);
             }
             self.spilled_state(&product, scratch)
         }) else {

@@ -34,6 +34,11 @@ impl UnitKey {
     fn hash(&self) -> u64 {
         spread(self.unit.offset)
     }
+
+    /// Returns the bytes that are reserved for the block until it is decoded.
+    fn space(&self) -> usize {
+        self.unit.length as usize
+    }
 }
 
 type Outcome = Result<Arc<Decoded>, ReadError>;
@@ -99,19 +104,18 @@ struct State {
 
 pub(super) struct Cache {
     capacity: usize,
-    block_size: usize,
     state: Mutex<State>,
 }
 
 impl Cache {
-    /// Caches at most `capacity` bytes, and at least two blocks.
-    pub(super) fn new(capacity: usize, block_size: usize) -> Cache {
+    /// Caches at most `capacity` bytes.
+    pub(super) fn new(capacity: usize) -> Cache {
         let table = HashTable::new();
         let slots = Vec::new();
         let free = Vec::new();
         let released = VecDeque::new();
         let state = State { table, slots, free, newest: NONE, oldest: NONE, released, used: 0 };
-        Cache { capacity, block_size, state: Mutex::new(state) }
+        Cache { capacity, state: Mutex::new(state) }
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -138,7 +142,7 @@ impl Cache {
     /// `passed` is called while no thread can release the block.
     pub(super) fn ask_ahead(&self, wanted: UnitKey, passed: impl FnOnce() -> bool) -> Option<Arc<InFlight>> {
         let mut state = lock(&self.state);
-        if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, self.block_size) {
+        if state.find(wanted).is_some() || passed() || !state.make_space(self.capacity, wanted.space()) {
             return None;
         }
         Some(self.reserve(&mut state, wanted))
@@ -151,9 +155,9 @@ impl Cache {
 
     fn reserve(&self, state: &mut State, wanted: UnitKey) -> Arc<InFlight> {
         // A reader is served even if blocks in flight take all the space: each thread has at most one.
-        state.make_space(self.capacity, self.block_size);
+        state.make_space(self.capacity, wanted.space());
         let in_flight = Arc::new(InFlight::default());
-        state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), self.block_size);
+        state.insert(wanted, Held::Coming(Arc::clone(&in_flight)), wanted.space());
         in_flight
     }
 

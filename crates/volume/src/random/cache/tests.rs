@@ -35,7 +35,7 @@ fn touch(cache: &Cache, number: u64) -> bool {
 
 #[test]
 fn the_bound_holds_and_the_block_used_longest_ago_goes() {
-    let cache = Cache::new(3 * BLOCK, BLOCK);
+    let cache = Cache::new(3 * BLOCK);
     assert!((0..3).all(|number| !touch(&cache, number)));
     assert!(touch(&cache, 0));
     assert!(!touch(&cache, 3));
@@ -50,7 +50,7 @@ fn the_bound_holds_and_the_block_used_longest_ago_goes() {
 
 #[test]
 fn what_a_sequential_reader_is_through_with_goes_soon() {
-    let cache = Cache::new(100 * BLOCK, BLOCK);
+    let cache = Cache::new(100 * BLOCK);
     (0..20).for_each(|number| assert!(!touch(&cache, number)));
     cache.release(wanted(77));
     for number in 0..10 {
@@ -64,7 +64,7 @@ fn what_a_sequential_reader_is_through_with_goes_soon() {
 
 #[test]
 fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
-    let cache = Cache::new(2 * BLOCK, BLOCK);
+    let cache = Cache::new(2 * BLOCK);
     let CacheLookup::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
     (0..20).for_each(|number| cache.release(wanted(number)));
     cache.deliver(wanted(0), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; BLOCK]))));
@@ -73,7 +73,7 @@ fn what_is_asked_for_again_while_it_parts_is_not_lost_on_its_way() {
 
 #[test]
 fn small_blocks_count_for_what_they_take() {
-    let cache = Cache::new(2 * BLOCK, BLOCK);
+    let cache = Cache::new(2 * BLOCK);
     for number in 0..100 {
         let CacheLookup::Yours(in_flight) = cache.ask(wanted(number)) else { panic!("never asked for") };
         cache.deliver(wanted(number), &in_flight, &Ok(Arc::new(Decoded::Small(vec![0; 10]))));
@@ -84,7 +84,7 @@ fn small_blocks_count_for_what_they_take() {
 
 #[test]
 fn faults_of_the_image_are_remembered_and_those_of_the_device_are_not() {
-    let cache = Cache::new(2 * BLOCK, BLOCK);
+    let cache = Cache::new(2 * BLOCK);
     let CacheLookup::Yours(in_flight) = cache.ask(wanted(0)) else { panic!("never asked for") };
     cache.deliver(wanted(0), &in_flight, &Err(corrupt()));
     assert!(matches!(cache.ask(wanted(0)), CacheLookup::Here(Err(ReadError::Corrupt(FormatFault { offset: 3, .. })))));
@@ -97,7 +97,7 @@ fn faults_of_the_image_are_remembered_and_those_of_the_device_are_not() {
 
 #[test]
 fn blocks_at_one_place_that_are_asked_for_differently_are_different() {
-    let cache = Cache::new(3 * BLOCK, BLOCK);
+    let cache = Cache::new(3 * BLOCK);
     touch(&cache, 4);
     let whole = wanted(4);
     assert!(cache.knows(whole));
@@ -108,7 +108,7 @@ fn blocks_at_one_place_that_are_asked_for_differently_are_different() {
 
 #[test]
 fn nothing_is_decoded_ahead_where_all_space_is_in_flight() {
-    let cache = Cache::new(2 * BLOCK, BLOCK);
+    let cache = Cache::new(2 * BLOCK);
     assert!(cache.ask_ahead(wanted(0), || true).is_none(), "what its reader has passed is not decoded either");
     let flights: Vec<_> = (0..2).map(|number| cache.ask_ahead(wanted(number), || false).unwrap()).collect();
     assert!(cache.ask_ahead(wanted(0), || false).is_none() && cache.ask_ahead(wanted(2), || false).is_none());
@@ -123,7 +123,7 @@ fn nothing_is_decoded_ahead_where_all_space_is_in_flight() {
 
 #[test]
 fn however_many_want_a_block_one_makes_it() {
-    let cache = Cache::new(4 * BLOCK, BLOCK);
+    let cache = Cache::new(4 * BLOCK);
     let made = AtomicUsize::new(0);
     let want = || {
         for number in (0..64).map(|step| step % 4) {

@@ -6,3 +6,4 @@ mod devices;
 mod hostile;
 mod kinds;
 mod support;
+mod units;

@@ -19,6 +19,7 @@
 //! | metabox, metaplain | `-zlz4 -m4096 --xattr-prefix=trusted.overlay. -x0`, `-b1024 -m1024:lz4` |
 //! | fragments | `-b1024 -zlz4 -Eall-fragments --xattr-prefix=trusted.overlay.` |
 //! | fragplain | `-b1024 -zlz4 -Efragments,dedupe` |
+//! | large, largeshared | `-zzstd -C65536`, `-zzstd -C4096 -Eall-fragments` of a file of 6,000,000 bytes of a line that repeats, and `seq` |
 //! | tarindex, with small.tar | `--tar=i` of a tar of a part of the tree |
 
 use std::collections::BTreeMap;

@@ -2,9 +2,7 @@
 
 use packline_engine::Config;
 use packline_erofs::read::Image;
-use packline_volume::{
-    Event, FileData, Files, RandomSettings, ReadSettings, Reading, Request, SharedUses, Visit, Volume, Walk,
-};
+use packline_volume::{Event, FileData, ReadSettings, Reading, Request, SharedUses, Visit, Volume, Walk};
 
 use super::support::{file_of, fixture, open};
 
@@ -94,23 +92,4 @@ fn decodes_a_shared_unit_once_for_files_that_cross_units() {
     let mut reading = Reading::new(&image, Box::new(requests), uses, &settings).unwrap();
     while reading.next_event().unwrap().is_some() {}
     assert_eq!(reading.shared_counts().decoded, keys.len() as u64);
-}
-
-#[test]
-fn keeps_many_small_units_in_a_small_cache() {
-    let image = open(fixture("compressed/lz4-4k.erofs")).unwrap();
-    let random = Files::new(&image, RandomSettings { workers: 0, cache: 1 << 20, ahead: 0 }).unwrap();
-    let files = files(&image);
-    let mut out = Vec::new();
-    let mut read_all = || {
-        for (_, file) in &files {
-            for at in (0..file.size).step_by(4096) {
-                random.read(&random.open(file), at, 4096, &mut out).unwrap();
-            }
-        }
-        random.decoded()
-    };
-    let once = read_all();
-    assert!(once > 5);
-    assert_eq!(read_all(), once, "the second pass decodes nothing");
 }

@@ -44,12 +44,12 @@ pub(crate) fn node_of(number: u64, at: u64) -> Result<NodeId, ReadError> {
     if slot >= SLOTS_MOST {
         return Err(corrupt(at, format!("inode {slot}"), format!("less than {SLOTS_MOST}")));
     }
-    Ok(NodeId(slot << 1 | number >> 63))
+    Ok(NodeId(number.rotate_left(1)))
 }
 
 /// Returns the number that the format gives to an inode.
 pub(crate) fn number_of(node: NodeId) -> u64 {
-    node.0 >> 1 | node.0 << 63
+    node.0.rotate_right(1)
 }
 
 /// Returns the number that the kernel shows: the position in the image or in the metabox, with bit 31 for the metabox and the bits above moved

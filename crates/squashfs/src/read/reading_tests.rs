@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use packline_engine::Config;
-use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Volume, Walk};
+use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Walk};
 use proptest::prelude::*;
 
 use packline_runtime::{FormatFault, WorkFault};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Volume, Walk};
+use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Walk};
 
 use super::finding::Report;
 use super::inodes::Inodes;

@@ -232,7 +232,7 @@ fn only_undecodable_content_is_missing() {
             let mut expected = content.clone();
             for ((at, length, offset), (_, _, error)) in missing.iter().zip(&got.failed) {
                 expected[*at..at + *length as usize].fill(0xee);
-                assert!(error.contains(&format!("at byte {offset} ")), "{error}");
+                assert!(error.contains(&format!("at byte {offset}")), "{error}");
             }
             assert!(got.bytes == expected, "file {number}");
         }

@@ -12,7 +12,9 @@
 //! is decoded again.
 
 mod error;
+mod finding;
 mod node;
+mod opening;
 mod random;
 mod reading;
 mod scratch;
@@ -21,9 +23,11 @@ mod volume;
 mod walk;
 
 pub use error::ReadError;
+pub use finding::{Examiner, Finding, Report, Severity, Verified};
 pub use node::{
     DirEntry, Directory, Entries, EntryFields, FileData, Inode, Listing, Node, NodeId, NodeType, OpaquePosition,
 };
+pub use opening::{Opening, Origin, SuperblockSearch};
 pub use random::{Files, OpenFile, RandomSettings};
 pub use reading::{BlockListener, Chunk, Event, ReadSettings, Reading, Request, SharedCounts, SharedUses};
 pub use scratch::{Scratch, SpilledBlock};

@@ -3,7 +3,7 @@
 use packline_codec::{CodecError, Spec};
 use packline_engine::CancelToken;
 use packline_tree::Xattr;
-use packline_volume::{CheckScope, Facts, type_fault};
+use packline_volume::{CheckScope, Facts, Opening, Origin, type_fault};
 
 use super::block::Bounds;
 use super::data_check::DataCheck;
@@ -19,25 +19,8 @@ use crate::format::xattr::decode as xattr;
 use std::fmt;
 use std::sync::Arc;
 
-/// Start of an image in its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The image begins at this byte.
-    At(u64),
-    /// The image begins at byte 0, or is the first image that is found. A program may contain a superblock as a constant, or a copy of one.
-    Find,
-}
-
 /// Maximum number of superblocks that are tried.
 const TRIED_MOST: usize = 100;
-
-/// How an image is opened.
-#[derive(Debug, Clone, Copy)]
-pub struct Opening {
-    pub origin: Origin,
-    /// Size in bytes of the cache of decompressed metadata; at least one metadata block is cached.
-    pub metadata_cache: usize,
-}
 
 /// An open image. Clones share it, and any thread may use it.
 #[derive(Clone)]
@@ -96,7 +79,8 @@ impl Image {
         };
         let mut from = 1;
         for _ in 0..TRIED_MOST {
-            let found = find_superblock(input.as_ref(), from).map_err(|cause| ReadError::input(from, cause))?;
+            let found =
+                find_superblock(input.as_ref(), from..u64::MAX).map_err(|cause| ReadError::input(from, cause))?;
             let Some(offset) = found else { break };
             from = offset + 1;
             let superblock = superblock(input.as_ref(), offset)?;

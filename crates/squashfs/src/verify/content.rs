@@ -2,9 +2,8 @@
 
 use std::cell::Cell;
 
-use packline_volume::{Event, FileData, Node, Reading, Request, SharedUses, Walk};
+use packline_volume::{Event, FileData, Node, Reading, Report, Request, SharedUses, Walk};
 
-use super::finding::Report;
 use super::inodes::Inodes;
 use super::{VerifySettings, check_cancelled, record};
 use crate::read::{FileData as BlockList, Image, ReadError};

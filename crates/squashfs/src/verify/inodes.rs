@@ -1,12 +1,13 @@
 //! All inodes of the inode table: each is valid, with the fields that reading ignores, and each number occurs once.
 
+use packline_runtime::WorkFault;
+use packline_runtime::memory::{size_at_least, size_at_most};
+use packline_volume::Report;
+
 use super::VerifySettings;
-use super::finding::Report;
 use crate::format::inode::{NO_FRAGMENT, NO_XATTR};
 use crate::read::inode::each_inode;
 use crate::read::{DirEntry, FileData, Image, Inode, InodeRef, Node, NodeType, ReadError};
-use packline_runtime::WorkFault;
-use packline_runtime::memory::{size_at_least, size_at_most};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record {

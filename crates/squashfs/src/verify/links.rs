@@ -1,6 +1,7 @@
 //! The complete tree: every inode has a name, is reachable, and has the stated number of names.
 
-use super::finding::Report;
+use packline_volume::Report;
+
 use super::inodes::{Inodes, Record};
 use crate::read::{Image, InodeRef, NodeType};
 

@@ -1,6 +1,7 @@
 //! Every listing: its entries refer to existing inodes of the stated types, and its index is valid.
 
-use super::finding::Report;
+use packline_volume::Report;
+
 use super::inodes::Inodes;
 use super::paths::Paths;
 use super::{VerifySettings, check_cancelled};

@@ -1,8 +1,8 @@
 //! Every metadata block of every table: it decompresses, is full unless it is the last, and is directly after the block before it.
 
 use packline_codec::{METADATA_BLOCK_SIZE, Spec};
+use packline_volume::Report;
 
-use super::finding::Report;
 use super::{VerifySettings, check_cancelled};
 use crate::format::tables::decode::Indexed;
 use crate::format::wire::STORED;

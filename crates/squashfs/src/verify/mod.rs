@@ -4,7 +4,6 @@
 //! the tree, contents in the order of the tree.
 
 mod content;
-mod finding;
 mod inodes;
 mod links;
 mod listings;
@@ -15,11 +14,11 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use finding::{Examiner, Finding, Severity, Verified};
+pub use packline_volume::{Examiner, Finding, Severity, Verified};
 
 use packline_runtime::unless_cancelled;
+use packline_volume::Report;
 
-use self::finding::Report;
 use self::inodes::Inodes;
 use crate::read::{CheckScope, Image, ReadError, ReadSettings};
 

@@ -1,9 +1,9 @@
 //! The record after an image is sound, and the data has the record's checksum.
 
 use packline_codec::Spec;
+use packline_volume::Report;
 
 use super::VerifySettings;
-use super::finding::Report;
 use crate::format::record::{RECORD_BYTES, Record};
 use crate::read::{BlockPlace, Image, ReadError};
 

@@ -1,6 +1,7 @@
 //! The superblock and the tables that inodes refer to: fragment blocks, ids, extended attributes, inodes by number.
 
-use super::finding::Report;
+use packline_volume::Report;
+
 use super::inodes::{Inodes, Uses};
 use super::{VerifySettings, check_cancelled, record};
 use crate::format::compressor;

@@ -2,7 +2,7 @@
 
 use packline_runtime::FormatFault;
 
-use crate::read::ReadError;
+use crate::ReadError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
@@ -60,28 +60,28 @@ pub struct Verified {
 }
 
 /// Passes findings to the examiner, and counts them.
-pub(super) struct Report<'x> {
-    pub(super) totals: Verified,
-    pub(super) examiner: &'x mut dyn Examiner,
+pub struct Report<'x> {
+    pub totals: Verified,
+    pub examiner: &'x mut dyn Examiner,
 }
 
 impl Report<'_> {
     /// Reports a violated rule.
-    pub(super) fn fault(&mut self, offset: u64, what: String, expected: impl Into<String>) {
+    pub fn fault(&mut self, offset: u64, what: String, expected: impl Into<String>) {
         self.totals.faults += 1;
         let expected = expected.into();
         self.examiner.found(Finding { severity: Severity::Fault, path: None, offset, what, expected });
     }
 
     /// Reports something legal but unusual.
-    pub(super) fn note(&mut self, offset: u64, what: String, expected: impl Into<String>) {
+    pub fn note(&mut self, offset: u64, what: String, expected: impl Into<String>) {
         self.totals.notes += 1;
         let expected = expected.into();
         self.examiner.found(Finding { severity: Severity::Note, path: None, offset, what, expected });
     }
 
     /// Reports unreadable data; returns errors that are not faults of the image.
-    pub(super) fn unread(&mut self, path: Option<&[u8]>, error: ReadError) -> Result<(), ReadError> {
+    pub fn unread(&mut self, path: Option<&[u8]>, error: ReadError) -> Result<(), ReadError> {
         let (offset, what, expected) = match error {
             ReadError::Corrupt(FormatFault { offset, what, expected }) => (offset, what, expected),
             ReadError::Input { offset, cause } => (offset, format!("unreadable data ({cause})"), "data".to_string()),

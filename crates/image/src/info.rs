@@ -1,4 +1,4 @@
-//! Superblock, codec and tables of an image, and counts of its inodes. No data is read.
+//! Codec, sizes and structures of an image, and counts of its inodes. No data is read.
 
 use std::collections::BTreeSet;
 
@@ -7,22 +7,36 @@ use packline_squashfs::Superblock;
 use packline_squashfs::read::TablePlace;
 use packline_volume::{Inode, Node, NodeId, ReadError, SharedVolume, Walk};
 
-use crate::{Error, OpenedImage};
+use crate::{Error, FileSystem, OpenedImage};
 
 /// Maximum number of files with several names, about 16 bytes each.
 const SHARED_MOST: usize = 4 << 20;
 
-/// Superblock, codec and tables of an image.
+/// Codec, sizes and structures of an image.
 #[derive(Debug, Clone)]
 pub struct ImageInfo {
-    /// The superblock.
-    pub superblock: Superblock,
     /// The codec with the parameters in the image, as [`packline_codec::Spec`] prints it.
     pub codec: String,
     /// Byte of the file at which the image starts.
     pub origin: u64,
-    /// Tables, in the order of their positions.
-    pub tables: Vec<TablePlace>,
+    /// Size of the image in bytes.
+    pub bytes: u64,
+    /// What only this file system has.
+    pub structures: Structures,
+}
+
+/// The structures of a file system.
+#[derive(Debug, Clone)]
+pub enum Structures {
+    /// SquashFS 4.0.
+    SquashFs {
+        /// The superblock.
+        superblock: Superblock,
+        /// Tables, in the order of their positions.
+        tables: Vec<TablePlace>,
+    },
+    /// EROFS, with its superblock.
+    Erofs(packline_erofs::read::Superblock),
 }
 
 /// Counts of an image's inodes.
@@ -57,12 +71,14 @@ pub struct TreeCounts {
 impl ImageInfo {
     /// Collects the information that opening the image has read already.
     pub fn of(image: &OpenedImage) -> ImageInfo {
-        ImageInfo {
-            superblock: image.image.superblock().clone(),
-            codec: image.volume.facts().codec.clone(),
-            origin: image.volume.facts().origin,
-            tables: image.image.table_places(),
-        }
+        let facts = image.volume.facts();
+        let structures = match &image.file_system {
+            FileSystem::SquashFs(image) => {
+                Structures::SquashFs { superblock: image.superblock().clone(), tables: image.table_places() }
+            }
+            FileSystem::Erofs(image) => Structures::Erofs(image.superblock().clone()),
+        };
+        ImageInfo { codec: facts.codec.clone(), origin: facts.origin, bytes: facts.bytes, structures }
     }
 }
 

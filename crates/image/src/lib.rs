@@ -1,7 +1,7 @@
 //! Operations on an open image: list, read, compare, verify, unpack, turn into a tar, mount.
 //!
-//! All operations except [`verify`] and [`ImageInfo`] read through [`OpenedImage::volume`], which another file system can implement. These two
-//! need [`OpenedImage::image`], which is SquashFS.
+//! All operations except [`verify`] and [`ImageInfo`] read through [`OpenedImage::volume`], which each file system implements. These two
+//! need [`OpenedImage::file_system`].
 //!
 //! Each operation takes an open image ([`OpenedImage`]) and [`Resources`]: workers and a memory limit, from which [`ReadDemand::plan`] computes
 //! the sizes of windows and caches.
@@ -11,6 +11,7 @@
 mod cat;
 mod diff;
 mod error;
+mod file_system;
 mod follow;
 mod image_file;
 mod info;
@@ -33,8 +34,9 @@ use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, R
 pub use cat::cat;
 pub use diff::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use error::Error;
+pub use file_system::FileSystem;
 pub use image_file::ImageFile;
-pub use info::{ImageInfo, TreeCounts};
+pub use info::{ImageInfo, Structures, TreeCounts};
 pub use list::ImageEntries;
 #[cfg(feature = "mount")]
 pub use mount::{MountFlag, MountFlags, MountRequest, Mounted, Unmounter, mount, unmount};

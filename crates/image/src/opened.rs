@@ -6,19 +6,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_runtime::{FileStamp, Input};
-use packline_squashfs::read::{Image, Opening, Origin};
-use packline_squashfs::verify::{Examiner, Finding};
-use packline_volume::{CheckScope, ReadError, SharedVolume, ToVolume};
+use packline_volume::{CheckScope, Examiner, Finding, Opening, Origin, ReadError, SharedVolume, ToVolume};
 
-use crate::{Error, FileIdentity, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, verify};
+use crate::{Error, FileIdentity, FileSystem, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, verify};
 
 /// An open image and its name in messages.
 #[derive(Debug, Clone)]
 pub struct OpenedImage {
     /// The volume through which all operations read the image.
     pub volume: SharedVolume,
-    /// The container, for operations that show its tables.
-    pub image: Image,
+    /// The file system, for operations that show its structures.
+    pub file_system: FileSystem,
     /// The path as the user gave it.
     pub display_path: PathBuf,
     input: OpenedBytes,
@@ -45,8 +43,8 @@ impl OpenedImage {
         origin: Origin,
         metadata_cache: usize,
     ) -> Result<OpenedImage, ReadError> {
-        let image = Image::open(Arc::clone(&input), Opening { origin, metadata_cache })?;
-        Ok(OpenedImage { volume: image.to_volume(), image, display_path, input: OpenedBytes(input) })
+        let file_system = FileSystem::open(&input, Opening { origin, metadata_cache })?;
+        Ok(OpenedImage { volume: file_system.to_volume(), file_system, display_path, input: OpenedBytes(input) })
     }
 
     /// Returns the entries of a selection, in the order of their paths. An error affects one entry; the others follow.
@@ -85,8 +83,7 @@ impl OpenedImage {
     /// Returns the same image, for [`OpenedImage::compare_data`] after its contents have been read.
     #[must_use]
     pub fn checked(&self, scope: CheckScope) -> OpenedImage {
-        let image = self.image.checked(scope);
-        OpenedImage { volume: image.to_volume(), image, ..self.clone() }
+        OpenedImage { volume: self.volume.checked(scope), ..self.clone() }
     }
 
     /// Compares the data with the checksum in the record of the image: see [`Volume::compare_data`](packline_volume::Volume::compare_data).
@@ -97,7 +94,7 @@ impl OpenedImage {
         self.volume.compare_data(&resources.cancel).map_err(|cause| self.fault(cause))
     }
 
-    /// Returns superblock, codec and tables.
+    /// Returns codec, sizes, and the structures of the file system.
     pub fn info(&self) -> ImageInfo {
         ImageInfo::of(self)
     }

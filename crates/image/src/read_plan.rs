@@ -32,6 +32,8 @@ pub struct ReadDemand {
     pub limits: Limits,
     /// Size of the largest unit in bytes.
     pub block_size: u32,
+    /// Size of most units in bytes.
+    pub usual_size: u32,
     /// Memory of one worker's decoder in bytes.
     pub decoder: u64,
     /// Memory in bytes of the command itself (a plan of the tree, output buffers).
@@ -55,7 +57,8 @@ impl ReadDemand {
     /// Returns the memory to read this volume. `besides` is the memory of the command itself in bytes.
     pub fn new(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
         let facts = volume.facts();
-        ReadDemand { limits, block_size: facts.largest_unit, decoder: facts.decoder, besides }
+        let (block_size, usual_size) = (facts.largest_unit, facts.block_size);
+        ReadDemand { limits, block_size, usual_size, decoder: facts.decoder, besides }
     }
 
     /// Divides the memory. [`metadata_cache`] is for metadata. As many of the wanted workers are used as fit into half of the spare memory. An
@@ -110,7 +113,8 @@ impl ReadDemand {
     fn share(&self, Grant { workers, left }: Grant, metadata: u64) -> ReadPlan {
         let block = u64::from(self.block_size);
         let threads = workers.max(1) as u64;
-        let wanted = (BLOCKS_A_WORKER * block * threads).max(WINDOW_LEAST);
+        let in_flight = (BLOCKS_A_WORKER * u64::from(self.usual_size)).max(2 * block);
+        let wanted = (in_flight * threads).max(WINDOW_LEAST);
         // The cache of fragment blocks needs the memory more than blocks in flight do: evicted fragment blocks are decoded again.
         let window = wanted.min((2 * block * threads).min(left / 4).max(left / 8));
         let fits = self.reading(window).saturating_add(block) <= left;
@@ -149,7 +153,7 @@ mod tests {
 
     fn demand(workers: usize, limit: Option<u64>) -> ReadDemand {
         let limits = Limits { workers, memory: limit, ..Limits::default() };
-        ReadDemand { limits, block_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
+        ReadDemand { limits, block_size: 128 << 10, usual_size: 128 << 10, decoder: 1 << 20, besides: 1 << 20 }
     }
 
     #[test]
@@ -179,5 +183,11 @@ mod tests {
     fn all_workers_run_without_a_limit() {
         let plan = demand(64, None).plan().unwrap();
         assert_eq!((plan.workers, plan.window, plan.fragments), (64, 64 << 20, 256 << 20));
+    }
+
+    #[test]
+    fn the_window_has_two_of_the_largest_units_for_each_worker() {
+        let window = |workers| ReadDemand { block_size: 12 << 20, ..demand(workers, None) }.plan().unwrap().window;
+        assert_eq!((window(2), window(64)), (48 << 20, 1536 << 20));
     }
 }

@@ -1,7 +1,7 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
 //! - [`Packer`] packs a directory or a tar into a SquashFS image or a .lrz file.
-//! - [`Image`] reads an image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
+//! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
 //! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.
 //! - [`compress`] and [`decompress`] are for single files and streams: .lrz and .pln.
@@ -75,7 +75,7 @@ pub mod requests {
     pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
-    pub use crate::container::image_place::ImagePlace;
+    pub use crate::container::image_place::{ImagePlace, SquashFsImage};
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
     #[cfg(feature = "lrz")]

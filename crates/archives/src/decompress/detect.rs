@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Read};
 
-/// Bytes that are examined: a tar's magic ends at 265, and a v7 tar is recognised by its checksum in the first 512.
-const HEAD: usize = 512;
+/// Number of bytes at the start of an input that show its format: a tar's header has 512, and the magic number of an EROFS image ends at 1028.
+pub const HEAD: usize = 1028;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -41,7 +41,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// The first bytes of an input, at most 512, for [`detect`].
+/// The first bytes of an input, at most [`HEAD`].
 pub fn read_head(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD);
     input.take(HEAD as u64).read_to_end(&mut head)?;

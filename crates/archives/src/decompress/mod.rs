@@ -23,7 +23,7 @@ mod ordered;
 mod scan;
 mod split;
 
-pub use detect::{Format, detect, read_head};
+pub use detect::{Format, HEAD, detect, read_head};
 
 use std::io::{self, Cursor, Read};
 

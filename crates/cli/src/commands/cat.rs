@@ -81,10 +81,10 @@ impl Command for Cat {
         {
             archive = self.place.offset.open_in_pln(file, &self.keys, &resources, io)?;
         }
-        if self.range.is_some() && !matches!(archive, Archive::Pln(_) | Archive::SquashFs(_)) {
+        if self.range.is_some() && !matches!(archive, Archive::Pln(_) | Archive::Image(_)) {
             return Err(wrong("range", "works only for .pln files and for a file in an image"));
         }
-        if matches!(archive, Archive::SquashFs(_) | Archive::Tar(_)) && self.paths.is_empty() {
+        if matches!(archive, Archive::Image(_) | Archive::Tar(_)) && self.paths.is_empty() {
             let is_tar = matches!(archive, Archive::Tar(_));
             let in_tar = "a path in the tar is missing: packline cat IMAGE PATH...";
             let in_image = "a path in the image is missing: packline cat IMAGE PATH...";
@@ -96,7 +96,7 @@ impl Command for Cat {
         let paths: Vec<Vec<u8>> = self.paths.iter().map(|path| path.as_bytes().to_vec()).collect();
         match archive {
             Archive::Pln(input) => print_pln(&self, input, resources, io)?,
-            Archive::SquashFs(image) => match self.range {
+            Archive::Image(image) => match self.range {
                 Some(range) => print_range(&image, &paths, range, io)?,
                 None => {
                     let printed = packline_image::cat(&image, &paths, &resources, &mut io.stdout, STDOUT);

@@ -83,7 +83,7 @@ impl Command for Delta {
     fn details() -> String {
         "# Images\n\
          packline decompresses the blocks of a SquashFS image and compares their content, whatever the codecs and block sizes \
-         of OLD and NEW. This includes files that contain an image, such as an AppImage. 'packline patch' compresses NEW's blocks \
+         of OLD and NEW. This includes files that contain an image, such as an AppImage. The blocks of an EROFS image are compared as they are stored. 'packline patch' compresses NEW's blocks \
          again to the same bytes, or copies them from OLD. A delta contains unchanged blocks only if they are from another \
          packer, no codec of packline reproduces them, and OLD does not have them.\n\
          # Versions\n\

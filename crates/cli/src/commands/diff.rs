@@ -1,11 +1,12 @@
 //! `packline diff` shows the differences between two trees, in images or directories.
 
 use std::io::{self, Write};
+use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
-use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, What, diff};
+use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, FileSystem, What, diff};
 use packline_runtime::escape;
-use packline_squashfs::Superblock;
+use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
 use crate::args::image::place;
@@ -47,7 +48,7 @@ pub struct Diff {
     /// Also compare inode numbers, of two images
     #[arg(short = 'I', long)]
     inode_num: bool,
-    /// Also compare the superblocks, of two images
+    /// Also compare the superblocks, of two images with the same file system
     #[arg(short = 'S', long = "super")]
     superblock: bool,
     /// Extract files that differ, or that only one side has, to DIR/old and DIR/new
@@ -111,12 +112,10 @@ pub fn ended(equal: Result<bool, Failure>) -> Result<(), Failure> {
     }
 }
 
-/// Returns the superblocks of two images; `None` if one side is a directory.
-pub fn superblocks(request: &DiffRequest) -> Option<(Superblock, Superblock)> {
+/// Returns the file systems of two images; `None` if one side is a directory.
+pub fn file_systems(request: &DiffRequest) -> Option<[&FileSystem; 2]> {
     match (&request.old, &request.new) {
-        (DiffPlace::Image(old), DiffPlace::Image(new)) => {
-            Some((old.image.superblock().clone(), new.image.superblock().clone()))
-        }
+        (DiffPlace::Image(old), DiffPlace::Image(new)) => Some([&old.file_system, &new.file_system]),
         _ => None,
     }
 }
@@ -139,7 +138,7 @@ impl Diff {
         })?;
         let mut equal = summary.differences == 0;
         if self.superblock && (equal || !self.quiet) {
-            let both = superblocks(&request).ok_or_else(|| wrong("super", "a directory has no superblock"))?;
+            let both = file_systems(&request).ok_or_else(|| wrong("super", "a directory has no superblock"))?;
             equal &= self.compare_superblocks(both, &mut printer)?;
         }
         printer.flush().map_err(Failure::printing)?;
@@ -149,13 +148,17 @@ impl Diff {
     }
 
     /// Prints the fields that differ, and returns whether all are equal.
-    fn compare_superblocks(
-        &self,
-        (old, new): (Superblock, Superblock),
-        printer: &mut Printer,
-    ) -> Result<bool, Failure> {
-        let fields = superblock_fields(&old, &new);
-        for (field, old, new) in fields.iter().filter(|_| !self.quiet) {
+    fn compare_superblocks(&self, [old, new]: [&FileSystem; 2], printer: &mut Printer) -> Result<bool, Failure> {
+        if discriminant(old) != discriminant(new) {
+            return Err(wrong("super", "the images have different file systems"));
+        }
+        let both = superblock_fields(old).into_iter().zip(superblock_fields(new));
+        let mut equal = true;
+        for ((field, old), (_, new)) in both.filter(|((_, old), (_, new))| old != new) {
+            equal = false;
+            if self.quiet {
+                break;
+            }
             let line = if self.json {
                 json!({ "superblock": field, "old": old, "new": new }).to_string()
             } else {
@@ -163,7 +166,7 @@ impl Diff {
             };
             printer.line(&line).map_err(Failure::printing)?;
         }
-        Ok(fields.is_empty())
+        Ok(equal)
     }
 
     /// Prints the counters: to standard error, or as a JSON object after the differences.
@@ -304,27 +307,50 @@ fn members(what: &What) -> (&'static str, Value, Value) {
     }
 }
 
-type Field = fn(&Superblock) -> u64;
-
-/// Returns the fields of the superblocks that differ, by name.
-fn superblock_fields(old: &Superblock, new: &Superblock) -> Vec<(&'static str, u64, u64)> {
-    let fields: [(&str, Field); 15] = [
-        ("inodes", |block| block.inodes.into()),
-        ("created", |block| block.created.into()),
-        ("block_size", |block| block.block_size.into()),
-        ("fragment_blocks", |block| block.fragments.into()),
-        ("compressor", |block| block.compressor.into()),
-        ("flags", |block| block.flags.into()),
-        ("ids", |block| block.ids.into()),
-        ("root_inode", |block| block.root),
-        ("bytes_used", |block| block.bytes_used),
-        ("id_table", |block| block.id_table),
-        ("xattr_table", |block| block.xattr_table),
-        ("inode_table", |block| block.inode_table),
-        ("directory_table", |block| block.directory_table),
-        ("fragment_table", |block| block.fragment_table),
-        ("export_table", |block| block.export_table),
-    ];
-    let values = fields.iter().map(|(name, field)| (*name, field(old), field(new)));
-    values.filter(|(_, old, new)| old != new).collect()
+/// Returns the fields of the superblock, by name. File systems of one kind have the same fields.
+fn superblock_fields(file_system: &FileSystem) -> Vec<(&'static str, Value)> {
+    match file_system {
+        FileSystem::SquashFs(image) => {
+            let block = image.superblock();
+            vec![
+                ("inodes", block.inodes.into()),
+                ("created", block.created.into()),
+                ("block_size", block.block_size.bytes().into()),
+                ("fragment_blocks", block.fragments.into()),
+                ("compressor", block.compressor.into()),
+                ("flags", block.flags.into()),
+                ("ids", block.ids.into()),
+                ("root_inode", block.root.into()),
+                ("bytes_used", block.bytes_used.into()),
+                ("id_table", block.id_table.into()),
+                ("xattr_table", block.xattr_table.into()),
+                ("inode_table", block.inode_table.into()),
+                ("directory_table", block.directory_table.into()),
+                ("fragment_table", block.fragment_table.into()),
+                ("export_table", block.export_table.into()),
+            ]
+        }
+        FileSystem::Erofs(image) => {
+            let block = image.superblock();
+            vec![
+                ("inodes", block.inodes.into()),
+                ("epoch", block.epoch.into()),
+                ("nanoseconds", block.nanoseconds.into()),
+                ("build_time", block.build_time.into()),
+                ("block_size", block.block_size().into()),
+                ("blocks", block.blocks.into()),
+                ("compatible_features", block.compat.into()),
+                ("incompatible_features", block.incompat.into()),
+                ("algorithms", block.algorithms.into()),
+                ("devices", block.devices.into()),
+                ("root_inode", block.root.into()),
+                ("packed_inode", block.packed.into()),
+                ("metabox_inode", block.metabox.into()),
+                ("inode_block", block.inode_block.into()),
+                ("xattr_block", block.xattr_block.into()),
+                ("uuid", Uuid(block.uuid).to_string().into()),
+                ("label", escaped(block.label()).into()),
+            ]
+        }
+    }
 }

@@ -160,7 +160,7 @@ fn rejects_image_as_pln_file_and_the_reverse() {
     for words in [&["list", &packed][..], &["cat", &packed, "a"]] {
         let ran = run(words);
         let expected =
-            "x.pln: a .pln file whose content is neither an image nor a tar (expected a SquashFS image, a tar";
+            "x.pln: a .pln file whose content is neither an image nor a tar (expected a SquashFS or EROFS image, a tar";
         assert!(ran.status == 1 && ran.err.contains(expected), "{words:?}: {ran:?}");
     }
     for words in [&["unpack", &packed, "d"][..], &["rdsquashfs", "-l", "/", &packed]] {

@@ -32,7 +32,6 @@ fn file_systems_are_named() {
     sandbox.write("tree/d/f", "content");
     for (program, script, what) in [
         ("mkfs.ext4", "truncate -s 4M f && mkfs.ext4 -q f", "an ext2, ext3 or ext4 image"),
-        ("mkfs.erofs", "mkfs.erofs f tree", "an EROFS image"),
         ("xorriso", "xorriso -as mkisofs -quiet -o f tree", "an ISO 9660 image"),
         ("mkfs.btrfs", "truncate -s 120M f && mkfs.btrfs -q f", "a btrfs image"),
     ] {

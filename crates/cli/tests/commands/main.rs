@@ -9,6 +9,7 @@ mod damaged;
 mod delta;
 mod drop_ins_ng;
 mod encrypted;
+mod erofs;
 mod escapes;
 mod fake_root;
 mod few_threads;

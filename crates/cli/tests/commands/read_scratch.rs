@@ -74,7 +74,7 @@ fn files(sandbox: &Sandbox) -> Snapshot {
 
 /// Fragment blocks in the image.
 fn fragments(sandbox: &Sandbox) -> u64 {
-    ImagePlace::new(sandbox.at("image")).open(1 << 20).unwrap().image.superblock().fragments.into()
+    ImagePlace::new(sandbox.at("image")).open_squashfs(1 << 20).unwrap().image.superblock().fragments.into()
 }
 
 /// Bytes that compress, and that no other file has.

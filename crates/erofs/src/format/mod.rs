@@ -13,6 +13,7 @@ pub(crate) mod full_index;
 #[cfg(test)]
 pub(crate) mod index_writer;
 pub(crate) mod inode;
+mod kernel;
 pub(crate) mod map_header;
 pub(crate) mod superblock;
 mod wire;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_volume::{Facts, NodeId, NodeType, ReadError};
+use packline_volume::{Facts, NodeId, NodeType, Opening, Origin, ReadError};
 
 use super::cache::Cache;
 use super::contents::{Content, Contents};
@@ -28,23 +28,6 @@ use crate::format::superblock::{
     MAGIC_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_MOST, SUPERBLOCK_START, Superblock, incompat,
 };
 use crate::format::xattr::LongPrefix;
-
-/// Start of an image in its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The image begins at this byte.
-    At(u64),
-    /// The image begins at byte 0, or is the first image that is found.
-    Find,
-}
-
-/// How an image is opened.
-#[derive(Debug, Clone, Copy)]
-pub struct Opening {
-    pub origin: Origin,
-    /// Size in bytes of the cache of metadata and of decoded units that have metadata; at least one unit is cached.
-    pub metadata_cache: usize,
-}
 
 /// Maximum number of superblocks that are tried.
 const TRIED_MOST: usize = 100;
@@ -91,7 +74,7 @@ impl Image {
         }
         let mut from = 1;
         for _ in 0..TRIED_MOST {
-            let found = find_image(input.as_ref(), from).map_err(|cause| ReadError::input(from, cause))?;
+            let found = find_image(input.as_ref(), from..u64::MAX).map_err(|cause| ReadError::input(from, cause))?;
             let Some(offset) = found else { break };
             match Image::at(Arc::clone(&input), devices, offset, cache) {
                 Err(ReadError::Corrupt(_) | ReadError::Unsupported(_)) => from = offset + 1,

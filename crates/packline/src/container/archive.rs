@@ -26,7 +26,7 @@ use crate::sources::source::Source;
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
 /// The formats that are read, for messages.
-const READ: &str = "a SquashFS image, a tar, a .lrz or a .pln file";
+const READ: &str = "a SquashFS or EROFS image, a tar, a .lrz or a .pln file";
 
 /// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -34,8 +34,8 @@ pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), E
 /// An open file or stream.
 #[non_exhaustive]
 pub enum Archive {
-    /// A SquashFS image, or a file that is assumed to be one.
-    SquashFs(OpenedImage),
+    /// An image, or a file that is assumed to be one.
+    Image(OpenedImage),
     /// A .lrz file.
     #[cfg(feature = "lrz")]
     Lrz(OpenedLrz),
@@ -111,7 +111,7 @@ impl Archive {
     /// The name in messages.
     pub fn display_path(&self) -> PathBuf {
         match self {
-            Archive::SquashFs(image) => image.display_path.clone(),
+            Archive::Image(image) => image.display_path.clone(),
             #[cfg(feature = "lrz")]
             Archive::Lrz(opened) => opened.display_path.clone(),
             #[cfg(feature = "pln")]
@@ -123,7 +123,7 @@ impl Archive {
     /// Returns the container.
     pub fn content_kind(&self) -> ContentKind {
         match self {
-            Archive::SquashFs(_) => ContentKind::SquashFs,
+            Archive::Image(image) => ContentKind::from(&image.file_system),
             #[cfg(feature = "lrz")]
             Archive::Lrz(_) => ContentKind::Lrz,
             #[cfg(feature = "pln")]
@@ -143,7 +143,7 @@ impl Archive {
         resources: &Resources,
         work: &mut TarWork<'_>,
     ) -> Result<Vec<String>, Error> {
-        let expected = "a SquashFS image, a tar, or a .lrz file with one";
+        let expected = "a SquashFS or EROFS image, a tar, or a .lrz file with one";
         match self {
             Archive::Tar(tar) => {
                 let planned = examine(tar.source())?;
@@ -189,7 +189,7 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
         Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => Ok(tar(kind)),
         _ => match place.open(metadata_cache(options.resources.memory)) {
             Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
-            opened => opened.map(Archive::SquashFs),
+            opened => opened.map(Archive::Image),
         },
     }
 }
@@ -268,7 +268,7 @@ pub(crate) fn of_stored(
         }
         _ => {
             let image = ImagePlace::new(path).at(options.offset).expecting(READ);
-            image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::SquashFs)
+            image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::Image)
         }
     }
 }

@@ -4,15 +4,16 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 
-use packline_archives::decompress::{Format as Compression, detect};
+use packline_archives::decompress::{Format as Compression, HEAD, detect};
 use packline_archives::{FOREIGN_HEAD, foreign_format, tar};
+use packline_image::FileSystem;
 use packline_runtime::Input;
 use packline_runtime::escape::Escape;
 
 use crate::error::Error;
 
-/// Number of bytes at the start of a file that are examined.
-pub(super) const HEAD: usize = 512;
+/// Offset of the magic number of an EROFS image in bytes. The bytes before it may be anything, zeros as a rule.
+const EROFS_MAGIC: usize = packline_erofs::read::SUPERBLOCK_START as usize;
 /// The first bytes of a .lrz file.
 const LRZ_MAGIC: &[u8] = b"LRZI";
 /// The first bytes of a .pln file.
@@ -28,6 +29,8 @@ const DELTA_MAGIC: &[u8] = b"\x8bPLD\r\n\x1a\n";
 pub enum ContentKind {
     /// A SquashFS image that starts at the first byte.
     SquashFs,
+    /// An EROFS image that starts at the first byte.
+    Erofs,
     /// lrzip's container.
     Lrz,
     /// Our container of one file or stream.
@@ -45,7 +48,7 @@ pub enum ContentKind {
 }
 
 impl ContentKind {
-    /// The container of a file with this start; 512 bytes are enough. `None` if it is unknown.
+    /// The container of a file with this start; 1028 bytes are enough. `None` if it is unknown.
     pub fn of_head(head: &[u8]) -> Option<ContentKind> {
         // A tar begins with a name, which may look like any magic; but its header has a checksum.
         if tar::is_header(head) {
@@ -65,6 +68,9 @@ impl ContentKind {
         }
         if head.starts_with(DELTA_MAGIC) {
             return Some(ContentKind::Delta);
+        }
+        if head.get(EROFS_MAGIC..).is_some_and(|rest| rest.starts_with(&packline_erofs::read::MAGIC_BYTES)) {
+            return Some(ContentKind::Erofs);
         }
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
@@ -91,9 +97,23 @@ impl ContentKind {
         Ok(ContentKind::foreign(head))
     }
 
+    /// Whether it is an image of a file system.
+    pub fn is_image(self) -> bool {
+        matches!(self, ContentKind::SquashFs | ContentKind::Erofs)
+    }
+
     /// The error for a file `path` of this container, where another was expected.
     pub fn instead_of(self, path: &Path, expected: &str) -> Error {
         Error::Container { path: path.to_path_buf(), found: self, expected: expected.to_string() }
+    }
+}
+
+impl From<&FileSystem> for ContentKind {
+    fn from(file_system: &FileSystem) -> ContentKind {
+        match file_system {
+            FileSystem::SquashFs(_) => ContentKind::SquashFs,
+            FileSystem::Erofs(_) => ContentKind::Erofs,
+        }
     }
 }
 
@@ -109,6 +129,7 @@ impl fmt::Display for ContentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ContentKind::SquashFs => f.write_str("a SquashFS image"),
+            ContentKind::Erofs => f.write_str("an EROFS image"),
             ContentKind::Lrz => f.write_str("a .lrz file"),
             ContentKind::Pln => f.write_str("a .pln file"),
             ContentKind::Encrypted => f.write_str("an encrypted .pln file"),
@@ -150,8 +171,18 @@ mod tests {
         for (head, container) in cases {
             assert_eq!(ContentKind::of_head(head), container, "{}", head.escape_ascii());
         }
+        let erofs = |start: &[u8]| {
+            let mut head = [start, &[0; EROFS_MAGIC]].concat();
+            head.truncate(EROFS_MAGIC);
+            ContentKind::of_head(&[&head[..], &packline_erofs::read::MAGIC_BYTES].concat())
+        };
+        assert_eq!((erofs(b""), erofs(b"\x1f\x8b\x08")), (Some(ContentKind::Erofs), Some(ContentKind::Erofs)));
+        assert_eq!(erofs(b"hsqs"), Some(ContentKind::SquashFs));
         for name in ["file", "hsqs", "LRZI", "BZh91AY&SY"] {
-            assert_eq!(ContentKind::of_head(&tar_with(name)), Some(ContentKind::Tar), "{name}");
+            let mut tar = tar_with(name);
+            assert_eq!(ContentKind::of_head(&tar), Some(ContentKind::Tar), "{name}");
+            tar[EROFS_MAGIC..].copy_from_slice(&packline_erofs::read::MAGIC_BYTES);
+            assert_eq!(ContentKind::of_head(&tar), Some(ContentKind::Tar), "{name}");
         }
     }
 

@@ -59,6 +59,10 @@ impl Container {
             Some(FileKind::SquashFs) => Ok(Container::SquashFs),
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
+            Some(FileKind::Erofs) => Err(Error::Request {
+                what: format!("{}: packline reads EROFS images but does not write them", path.escaped()),
+                expected: containers_of_trees(),
+            }),
             Some(kind) => Err(Error::Request {
                 what: format!("{}: the name suggests {kind}, which pack does not write", path.escaped()),
                 expected: containers_of_trees(),

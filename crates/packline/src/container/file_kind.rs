@@ -10,6 +10,8 @@ use packline_codec::StreamFormat;
 pub enum FileKind {
     /// A SquashFS image.
     SquashFs,
+    /// An EROFS image.
+    Erofs,
     /// lrzip's format.
     Lrz,
     /// The record container.
@@ -35,6 +37,8 @@ const ENDINGS: &[(&str, FileKind)] = &[
     (".sfs", FileKind::SquashFs),
     (".snap", FileKind::SquashFs),
     (".img", FileKind::SquashFs),
+    (".erofs", FileKind::Erofs),
+    (".erofs.img", FileKind::Erofs),
     (".lrz", FileKind::Lrz),
     (".pln", FileKind::Pln),
     (".tar", Tar(None)),
@@ -72,7 +76,6 @@ const ENDINGS: &[(&str, FileKind)] = &[
     (".zpaq", Other("a zpaq archive")),
     (".wim", Other("a WIM image")),
     (".iso", Other("an ISO 9660 image")),
-    (".erofs", Other("an EROFS image")),
     (".dwarfs", Other("a DwarFS image")),
     (".cramfs", Other("a cramfs image")),
     (".ext2", Other("an ext2 image")),
@@ -103,7 +106,7 @@ impl FileKind {
     /// Whether it is an image or an archive whose entries are packed: a file that has the name and is damaged is an error, not a file
     /// to pack.
     pub(crate) fn holds_tree(self) -> bool {
-        matches!(self, FileKind::SquashFs | FileKind::Lrz | FileKind::Pln) || self.is_tar()
+        matches!(self, FileKind::SquashFs | FileKind::Erofs | FileKind::Lrz | FileKind::Pln) || self.is_tar()
     }
 
     /// Whether it is a compressed tar or file.
@@ -125,6 +128,7 @@ impl fmt::Display for FileKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             FileKind::SquashFs => out.write_str("a SquashFS image"),
+            FileKind::Erofs => out.write_str("an EROFS image"),
             FileKind::Lrz => out.write_str("a .lrz file"),
             FileKind::Pln => out.write_str("a .pln file"),
             Tar(None) => out.write_str("a tar"),
@@ -154,6 +158,7 @@ mod tests {
         assert_eq!(kind("x.tar.sqfs"), Some(FileKind::SquashFs));
         assert_eq!((kind("root.sqsh"), kind("root.SQS")), (Some(FileKind::SquashFs), Some(FileKind::SquashFs)));
         assert_eq!(kind("x.Zip"), Some(Other("a zip archive")));
+        assert_eq!((kind("x.erofs"), kind("x.erofs.img")), (Some(FileKind::Erofs), Some(FileKind::Erofs)));
         for name in ["x", "tar", ".tar", "x.tar/y", "x.tar.d", "x.data", "x.", ".", "..", "/", ""] {
             assert_eq!(kind(name), None, "{name}");
         }

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use packline_image::{OpenedImage, Selection, metadata_cache};
 use packline_runtime::Resources;
-use packline_squashfs::verify::Finding;
-use packline_volume::Visit;
+use packline_volume::{Finding, Visit};
 
 use super::image_place::ImagePlace;
 use crate::error::Error;

@@ -2,23 +2,48 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use packline_archives::decompress::read_head;
-use packline_image::OpenedImage;
+use packline_image::{FileSystem, OpenedImage};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, Input, store_stream};
-use packline_squashfs::read::{Origin, ReadError};
+use packline_squashfs::read::Image as SquashFs;
+use packline_volume::{Origin, ReadError};
 
 use super::by_magic::ContentKind;
 use super::opened_file::OpenedFile;
 use crate::error::Error;
 
 /// Expected content, for messages.
-const EXPECTED: &str = "a SquashFS image";
+const EXPECTED: &str = "a SquashFS or EROFS image";
+const SQUASHFS: &str = "a SquashFS image";
 /// A file of unknown format in which no image was found.
 pub(super) const UNKNOWN: &str = "unknown format";
+
+/// An open SquashFS image, for programs that show or need its structures. All other operations are those of [`OpenedImage`].
+#[derive(Debug, Clone)]
+pub struct SquashFsImage {
+    opened: OpenedImage,
+    /// The structures of the image.
+    pub image: SquashFs,
+}
+
+impl Deref for SquashFsImage {
+    type Target = OpenedImage;
+
+    fn deref(&self) -> &OpenedImage {
+        &self.opened
+    }
+}
+
+impl From<SquashFsImage> for OpenedImage {
+    fn from(image: SquashFsImage) -> OpenedImage {
+        image.opened
+    }
+}
 
 /// Location of an image. The file is opened and its start is read once, when they are first needed. Clones share the open file.
 #[derive(Debug, Clone)]
@@ -72,7 +97,7 @@ impl ImagePlace {
         let refused = |action| move |cause| Error::Source { path: name.to_path_buf(), action, cause };
         let mut head = read_head(&mut stream).map_err(refused("cannot read"))?;
         match ContentKind::of_head(&head) {
-            Some(ContentKind::SquashFs | ContentKind::Lrz) => {}
+            Some(ContentKind::SquashFs | ContentKind::Erofs | ContentKind::Lrz) => {}
             _ if offset.unwrap_or(0) > 0 => {}
             Some(other) => return Err(other.instead_of(name, EXPECTED)),
             None => {
@@ -133,6 +158,18 @@ impl ImagePlace {
         self.open_found(Arc::new(file.clone()), file.content_kind(), metadata_cache)
     }
 
+    /// Opens a SquashFS image; `metadata_cache` is in bytes.
+    ///
+    /// # Errors
+    /// As [`ImagePlace::open`]; [`Error::Container`] for another file system.
+    pub fn open_squashfs(&self, metadata_cache: usize) -> Result<SquashFsImage, Error> {
+        let opened = self.clone().expecting(SQUASHFS).open(metadata_cache)?;
+        match &opened.file_system {
+            FileSystem::SquashFs(image) => Ok(SquashFsImage { image: image.clone(), opened }),
+            FileSystem::Erofs(_) => Err(ContentKind::Erofs.instead_of(&self.path, SQUASHFS)),
+        }
+    }
+
     /// Opens the image in an input that is read instead of the file; the path is its name in messages.
     ///
     /// # Errors
@@ -157,7 +194,8 @@ impl ImagePlace {
         }
         let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
         let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
-        log::debug!("{}: SquashFS image at byte {}", self.path.escaped(), opened.volume.facts().origin);
+        let name = opened.file_system.name();
+        log::debug!("{}: {name} image at byte {}", self.path.escaped(), opened.volume.facts().origin);
         Ok(opened)
     }
 
@@ -166,9 +204,7 @@ impl ImagePlace {
         let nothing_at_start =
             matches!(cause, ReadError::Corrupt(FormatFault { offset: 0, .. })) && self.offset.unwrap_or(0) == 0;
         match found.or_else(|| ContentKind::foreign(input)) {
-            Some(found) if nothing_at_start && found != ContentKind::SquashFs => {
-                found.instead_of(&self.path, self.expected)
-            }
+            Some(found) if nothing_at_start && !found.is_image() => found.instead_of(&self.path, self.expected),
             None if nothing_at_start && self.offset.is_none() => Error::Target {
                 path: self.path.clone(),
                 what: if input.size() == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },

@@ -66,9 +66,13 @@ pub(crate) fn open(
         content.read_at(0, head).map_err(|cause| unread.insert(cause).kind().into())
     });
     match found {
-        Some(ContentKind::SquashFs | ContentKind::Lrz | ContentKind::Tar | ContentKind::Compressed(_)) => {
-            of_stored(path, found, Arc::new(content), options)
-        }
+        Some(
+            ContentKind::SquashFs
+            | ContentKind::Erofs
+            | ContentKind::Lrz
+            | ContentKind::Tar
+            | ContentKind::Compressed(_),
+        ) => of_stored(path, found, Arc::new(content), options),
         _ if options.offset.is_some() => of_stored(path, found, Arc::new(content), options),
         _ => match unread {
             Some(cause) => Err(Error::Source { path, action: "cannot read", cause }),
@@ -80,5 +84,5 @@ pub(crate) fn open(
 fn no_tree(path: PathBuf, found: Option<ContentKind>) -> Error {
     let content = found.map_or_else(|| "neither an image nor a tar".to_string(), |found| found.to_string());
     let what = format!("a .pln file whose content is {content}");
-    Error::Target { path, what, expected: "a SquashFS image, a tar or a .lrz file in it".to_string() }
+    Error::Target { path, what, expected: "a SquashFS or EROFS image, a tar or a .lrz file in it".to_string() }
 }

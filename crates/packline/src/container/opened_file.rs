@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use packline_archives::decompress::HEAD;
 #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
 use packline_runtime::FileAttributes;
 use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputStream};
 
-use super::by_magic::{ContentKind, HEAD, log_kind};
+use super::by_magic::{ContentKind, log_kind};
 use crate::error::Error;
 
 /// An open file or block device. Its first bytes are read once and kept. Clones share the open file.
@@ -94,7 +95,7 @@ impl OpenedFile {
         self.read_head().kind
     }
 
-    /// The first 512 bytes, or all bytes of a smaller file.
+    /// The first bytes, 1028 at most.
     pub fn head(&self) -> &[u8] {
         &self.read_head().bytes
     }

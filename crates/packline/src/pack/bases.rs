@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use packline_cache::KnownBlocks;
 use packline_engine::Config;
-use packline_image::{OpenedImage, ReadDemand, metadata_cache};
+use packline_image::{FileSystem, OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, Resources, must_differ};
-use packline_squashfs::read::{BlockListener, CheckScope};
+use packline_squashfs::read::Image;
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
+use packline_volume::{BlockListener, CheckScope};
 
+use crate::container::by_magic::ContentKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 use crate::sources::image::AppendedImage;
@@ -77,11 +79,14 @@ impl Bases {
         let mut bases = Bases { requested: !wanted.is_empty(), ..Bases::default() };
         for base in wanted {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
-            let opened = base.place.open(metadata_cache(resources.memory));
+            let opened = base.place.open_squashfs(metadata_cache(resources.memory));
             match opened.and_then(|opened| open(&opened, base.blocks, options, resources, left)) {
-                Err(error @ (Error::Read { .. } | Error::Base { .. } | Error::Memory { .. }))
-                    if base.blocks == BaseBlocks::ExactOrNone =>
-                {
+                Err(
+                    error @ (Error::Read { .. }
+                    | Error::Base { .. }
+                    | Error::Memory { .. }
+                    | Error::Container { found: ContentKind::Erofs, .. }),
+                ) if base.blocks == BaseBlocks::ExactOrNone => {
                     log::debug!("base: skipped: {error}");
                 }
                 opened => bases.list.push((base.place.path.clone(), Arc::new(opened?))),
@@ -139,7 +144,7 @@ impl Bases {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.index_limit(resources, spare), engine };
-        let base = Arc::new(Base::of_source(&source.image, options, &settings)?);
+        let base = Arc::new(Base::of_source(squashfs(source)?, options, &settings)?);
         self.list.push((source.display_path.clone(), Arc::clone(&base)));
         Ok(base)
     }
@@ -232,7 +237,8 @@ fn open(
 ) -> Result<Base, Error> {
     let engine = engine(opened, resources, memory.unwrap_or(0))?;
     let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
-    Base::open(&opened.image, options, &settings).map_err(|cause| match cause {
+    let base = squashfs(opened).and_then(|image| Base::open(image, options, &settings));
+    base.map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause).into(),
         BaseError::Memory { blocks, allowed, needed } => {
             let limit = resources.memory.unwrap_or(u64::MAX);
@@ -243,6 +249,17 @@ fn open(
         }
         cause => Error::Base { path: opened.display_path.clone(), cause: Box::new(cause) },
     })
+}
+
+/// The image whose blocks are reused.
+fn squashfs(opened: &OpenedImage) -> Result<&Image, BaseError> {
+    match &opened.file_system {
+        FileSystem::SquashFs(image) => Ok(image),
+        FileSystem::Erofs(_) => {
+            let what = "blocks of an EROFS image are not reused".to_string();
+            Err(BaseError::Fit { what, expected: "a SquashFS image".to_string() })
+        }
+    }
 }
 
 /// Workers and window for reading a base; `besides`: bytes of its index.

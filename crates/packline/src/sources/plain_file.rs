@@ -58,7 +58,7 @@ fn is_plain(place: &ImagePlace, company: Company) -> Result<bool, Error> {
             !foreign && place.open(metadata_cache(None)).is_err()
         }
         Some(ContentKind::Compressed(_)) => !holds_tar(file, company),
-        Some(ContentKind::SquashFs | ContentKind::Tar) => false,
+        Some(ContentKind::SquashFs | ContentKind::Erofs | ContentKind::Tar) => false,
         Some(_) => company == Company::Others,
     })
 }
@@ -71,7 +71,7 @@ fn promises_tree(path: &Path, company: Company) -> bool {
         Company::Alone => kind.holds_tree(),
         Company::Others => {
             let any_disk = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("img"));
-            kind.is_tar() || kind == FileKind::SquashFs && !any_disk
+            kind.is_tar() || matches!(kind, FileKind::SquashFs | FileKind::Erofs) && !any_disk
         }
     }
 }

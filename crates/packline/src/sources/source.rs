@@ -223,7 +223,7 @@ impl Source {
 
     fn of_file(place: &ImagePlace, resources: &Resources) -> Result<Source, Error> {
         let opened = match place.content_kind() {
-            Some(ContentKind::SquashFs) => Some(place.open(metadata_cache(resources.memory))?),
+            Some(kind) if kind.is_image() => Some(place.open(metadata_cache(resources.memory))?),
             None => place.open(metadata_cache(resources.memory)).ok(),
             Some(_) => None,
         };
@@ -245,7 +245,7 @@ impl Source {
         let name = name.into();
         let path = Path::new(&name);
         let (head, mut stream) = peeked(path, Box::new(stream))?;
-        if ContentKind::of_head(&head) != Some(ContentKind::SquashFs) {
+        if !ContentKind::of_head(&head).is_some_and(ContentKind::is_image) {
             return Ok(Source::TarStream { name, stream });
         }
         let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;

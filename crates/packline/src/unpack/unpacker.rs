@@ -1,4 +1,4 @@
-//! A builder that unpacks a SquashFS image or the tar in a .lrz file to a directory or a tar.
+//! A builder that unpacks an image or the tar in a .lrz file to a directory or a tar.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 
-/// Unpacks a SquashFS image or the tree in a .lrz file. The first bytes of the file decide which.
+/// Unpacks a SquashFS or EROFS image, or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
     place: ImagePlace,
     request: UnpackRequest,

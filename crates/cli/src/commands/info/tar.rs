@@ -7,10 +7,10 @@ use packline_image::TreeCounts;
 use packline_tree::{Entry, Kind};
 use serde_json::json;
 
-use super::both;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::report;
+use crate::ui::size::both;
 
 /// Counts all entries of the tar, including those that a later entry replaces.
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {

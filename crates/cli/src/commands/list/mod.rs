@@ -130,7 +130,7 @@ impl Command for List {
             archive => archive,
         };
         match archive {
-            Archive::SquashFs(image) => list_image(&image, &form, &selection, io),
+            Archive::Image(image) => list_image(&image, &form, &selection, io),
             mut archive => tar::run(&mut archive, &form, &selection, io),
         }
     }

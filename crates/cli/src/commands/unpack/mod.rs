@@ -297,12 +297,12 @@ impl Unpack {
     }
 }
 
-/// Returns a name without the ending of its format, including .tar; `None` without such an ending, and if nothing would remain.
+/// Returns a name without the ending of its format, including .tar and .erofs; `None` without such an ending, and if nothing would remain.
 fn without_ending(name: &Path) -> Option<PathBuf> {
     FileKind::of_path(name)?;
     let stem = PathBuf::from(name.file_stem()?);
-    let tar = matches!(FileKind::of_path(&stem), Some(FileKind::Tar(_)));
-    if tar { stem.file_stem().map(PathBuf::from) } else { Some(stem) }
+    let is_ending = matches!(FileKind::of_path(&stem), Some(FileKind::Tar(_) | FileKind::Erofs));
+    if is_ending { stem.file_stem().map(PathBuf::from) } else { Some(stem) }
 }
 
 impl Entries {
@@ -332,7 +332,7 @@ impl Attributes {
 /// Adds a hint: to an error about what only root may do, an option; to an error about the container, what can be unpacked.
 fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
-        return found.instead_of(path, "a SquashFS image or a .lrz file").into();
+        return found.instead_of(path, "a SquashFS or EROFS image, or a .lrz file").into();
     }
     let Error::Output { path, action, cause } = &error else { return error.into() };
     if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {

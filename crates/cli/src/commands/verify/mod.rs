@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{AppendedTree, Archive, OpenedFile, appended_tree};
 use packline::{Input, Progress, Resources};
-use packline_image::OpenedImage;
+use packline_image::{FileSystem, OpenedImage};
 use packline_runtime::expectation;
-use packline_squashfs::verify::{Examiner, Finding, Severity, Verified};
+use packline_volume::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
 use self::repeated::Repeated;
@@ -78,6 +78,9 @@ impl Command for Verify {
          Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \
          other images only blocks that gzip or xz compressed have a checksum. Other changes cannot be found there, and the \
          result says so.\n\
+         In an EROFS image, verify reads everything that has a name: directories, link counts, extended attributes and the \
+         content of each file. EROFS has a checksum of the superblock only, so changed content is not found if it can be \
+         decoded.\n\
          A .lrz file is decompressed up to the first fault. A tar is read in the same way; it has checksums of headers only, \
          and a missing end mark is a fault.\n\
          If a file of any kind has recovery data in FILE.recovery, it is compared with the recovery data. This finds every \
@@ -152,12 +155,12 @@ impl Verify {
         if matches!(archive, Archive::Pln(_)) {
             honoured.extend(OPENING);
         }
-        if let (false, Some(long)) = (matches!(archive, Archive::SquashFs(_)), invocation.explicit_except(&honoured)) {
+        if let (false, Some(long)) = (matches!(archive, Archive::Image(_)), invocation.explicit_except(&honoured)) {
             return Err(wrong(long, format!("has no effect on {container}")));
         }
         refuse_keys(&archive, invocation)?;
         match archive {
-            Archive::SquashFs(image) => {
+            Archive::Image(image) => {
                 // A device does not end with its image.
                 let file = file.filter(OpenedFile::is_regular);
                 let tree = file.as_ref().filter(|_| self.notes).and_then(|file| appended_tree(file).ok().flatten());
@@ -192,7 +195,7 @@ impl Verify {
         let printed = printer.failed.take().map_or(Ok(()), Err);
         let totals = verified?;
         let path = &image.display_path;
-        let shown = (totals_object(&totals), totals_text(image, &totals), totals.content);
+        let shown = (totals_object(image, &totals), totals_text(image, &totals), totals.content);
         let printed = printed.and_then(|()| self.report(path, shown, options, io));
         outcome(totals.faults, printed)
     }
@@ -331,20 +334,35 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     if totals.notes > 0 {
         verdict.push_str(&format!(", {}", count(totals.notes, "note")));
     }
-    verdict.push_str(&unchecked_text(totals));
+    let contents = match &image.file_system {
+        FileSystem::SquashFs(_) => {
+            verdict.push_str(&unchecked_text(totals));
+            format!(
+                "{} and {} with {} of content; {}",
+                count(totals.blocks, "block"),
+                count(totals.fragments, "fragment block"),
+                show_bytes(totals.content),
+                count(totals.metadata_blocks, "metadata block"),
+            )
+        }
+        FileSystem::Erofs(_) => {
+            verdict.push_str(&format!("; {EROFS_UNCHECKED}"));
+            format!("{} of content", show_bytes(totals.content))
+        }
+    };
     let special = totals.inodes.saturating_sub(totals.files + totals.directories + totals.symlinks);
     // Each inode has one name, except the root, which has none. Each further name is a hard link.
     let hard_links = (totals.names + 1).saturating_sub(totals.inodes);
     format!(
-        "{}: {verdict}\n{}\n{} and {} with {} of content; {}",
+        "{}: {verdict}\n{}\n{contents}",
         image.display_path.escaped(),
         report::entries(totals.files, totals.directories, totals.symlinks, hard_links, special),
-        count(totals.blocks, "block"),
-        count(totals.fragments, "fragment block"),
-        show_bytes(totals.content),
-        count(totals.metadata_blocks, "metadata block"),
     )
 }
+
+/// The limits of the check of an EROFS image.
+const EROFS_UNCHECKED: &str = "changed content cannot be found, because EROFS has no checksums of data; \
+                               bytes that no file uses were not checked";
 
 /// Returns text about the data without checksum.
 fn unchecked_text(totals: &Verified) -> String {
@@ -358,7 +376,19 @@ fn unchecked_text(totals: &Verified) -> String {
     }
 }
 
-fn totals_object(totals: &Verified) -> Value {
+fn totals_object(image: &OpenedImage, totals: &Verified) -> Value {
+    let FileSystem::SquashFs(_) = &image.file_system else {
+        return json!({
+            "faults": totals.faults,
+            "notes": totals.notes,
+            "inodes": totals.inodes,
+            "files": totals.files,
+            "directories": totals.directories,
+            "names": totals.names,
+            "content_bytes": totals.content,
+            "unchecked": EROFS_UNCHECKED,
+        });
+    };
     json!({
         "faults": totals.faults,
         "notes": totals.notes,

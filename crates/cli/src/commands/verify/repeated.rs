@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use packline_squashfs::verify::{Finding, Severity};
+use packline_volume::{Finding, Severity};
 
 use crate::ui::escape::escaped_path;
 use crate::ui::size::count;

@@ -166,9 +166,9 @@ impl Options {
         if settings.debug {
             logging::start_requests(io);
         }
-        let opened = settings.image.open(metadata_cache(settings.request.resources.memory));
+        let opened = settings.image.open_squashfs(metadata_cache(settings.request.resources.memory));
         let image = opened.map_err(|error| Failure::Exit(NO_IMAGE, Box::new(error.into())))?;
-        let mounted = packline_image::mount(image, &settings.request).map_err(Error::from);
+        let mounted = packline_image::mount(image.into(), &settings.request).map_err(Error::from);
         Ok(Some(mounted.map_err(|error| program.refuse(error, &self.mountpoint))?))
     }
 }

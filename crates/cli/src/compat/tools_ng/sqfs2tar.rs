@@ -101,8 +101,8 @@ impl Sqfs2Tar {
         }
         io.refuse_input(&self.image)?;
         let image = place(&self.image, Some(0), io)?;
-        let image = image.open(metadata_cache(resources.memory))?;
-        let mut request = TarOutRequest::new(image, io.stdout_target());
+        let image = image.open_squashfs(metadata_cache(resources.memory))?;
+        let mut request = TarOutRequest::new(image.into(), io.stdout_target());
         request.compression = self.compressor.map(StreamSpec::new);
         request.scope = scope;
         request.root = root;

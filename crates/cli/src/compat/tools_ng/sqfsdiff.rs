@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use packline_image::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, Difference, What, diff};
+use packline::requests::ImagePlace;
+use packline_image::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, Difference, FileSystem, What, diff};
 use packline_squashfs::{Superblock, flags};
 
 use crate::args::image::place;
@@ -93,8 +94,10 @@ impl SqfsDiff {
             Ok(!printer.gone || extracting)
         })?;
         let mut equal = summary.differences == 0;
-        if let (true, true, Some((old, new))) = (equal, superblocks, commands::diff::superblocks(&request)) {
-            let lines = superblock_lines(&old, &new);
+        if let (true, true, Some([FileSystem::SquashFs(old), FileSystem::SquashFs(new)])) =
+            (equal, superblocks, commands::diff::file_systems(&request))
+        {
+            let lines = superblock_lines(old.superblock(), new.superblock());
             equal = lines.is_empty();
             lines.iter().try_for_each(|line| printer.line(line)).map_err(Failure::printing)?;
         }
@@ -115,8 +118,8 @@ impl SqfsDiff {
         };
         let old = place(&self.old, None, io)?;
         let new = place(&self.new, None, io)?;
-        let mut request =
-            DiffRequest::new(DiffPlace::Image(old.open(DIFF_METADATA)?), DiffPlace::Image(new.open(DIFF_METADATA)?));
+        let opened = |place: ImagePlace| Ok::<_, Failure>(DiffPlace::Image(place.open_squashfs(DIFF_METADATA)?.into()));
+        let mut request = DiffRequest::new(opened(old)?, opened(new)?);
         request.compared = compared;
         request.order = DiffOrder::MissingFirst;
         request.extract = self.extract.clone();

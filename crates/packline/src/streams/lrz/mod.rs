@@ -13,7 +13,7 @@ use std::sync::Arc;
 use packline_archives::decompress::{self, Limits};
 use packline_archives::pipe::pipe_bytes;
 use packline_archives::tar::empty_input;
-use packline_image::{Output, idle_exclude};
+use packline_image::{OpenedImage, Output, idle_exclude};
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::enough;
@@ -169,7 +169,7 @@ pub(crate) fn pack_tree(
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
-        Source::Image(image) => return Err(no_image(&image.display_path)),
+        Source::Image(image) => return Err(no_image(&image)),
         Source::Directories { .. } => return Err(not_one("plain files or several directories")),
         Source::Stack(_) => return Err(not_one("sources that overlay each other")),
         #[cfg(feature = "oci")]
@@ -182,10 +182,11 @@ pub(crate) fn pack_tree(
     Ok(written)
 }
 
-fn no_image(path: &Path) -> Error {
+fn no_image(image: &OpenedImage) -> Error {
+    let kind = ContentKind::from(&image.file_system);
     Error::Target {
-        path: path.to_path_buf(),
-        what: "a SquashFS image does not become a .lrz file, which holds a tar".to_string(),
+        path: image.display_path.clone(),
+        what: format!("{kind} does not become a .lrz file, which holds a tar"),
         expected: "a tar of the image".to_string(),
     }
 }

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use packline::requests::{AppendTo, ContentKind, ImagePlace};
-use packline_image::{OpenedImage, metadata_cache};
+use packline::requests::{AppendTo, ContentKind, ImagePlace, SquashFsImage};
+use packline_image::metadata_cache;
 use packline_squashfs::{Fragments, Options, Stored, flags};
 use packline_tree::Bytes;
 
@@ -24,7 +24,7 @@ const INSTEAD: &str = "-noappend replaces it";
 
 #[derive(Clone)]
 pub struct Appending {
-    image: OpenedImage,
+    image: SquashFsImage,
     /// The directory that holds the content of the image; empty for the root.
     directory: Bytes,
 }
@@ -53,7 +53,7 @@ impl Appending {
         if !found.is_file() {
             return refused("a block device is not appended to");
         }
-        let image = place.at(0).open(metadata_cache(memory))?;
+        let image = place.at(0).open_squashfs(metadata_cache(memory))?;
         let directory = root_becomes.map(root_name).transpose()?.unwrap_or_default();
         Ok(Some(Appending { image, directory }))
     }
@@ -116,7 +116,7 @@ impl Appending {
     /// Returns the image as the entries that are packed before the sources; `id_offset` is added to its owners, as to all owners.
     pub fn into_request(self, id_offset: u32) -> AppendTo {
         let edit = (id_offset > 0).then(|| Edits { id_offset, ..Edits::default() }.into_edit());
-        AppendTo { image: self.image, directory: self.directory, edit }
+        AppendTo { image: self.image.into(), directory: self.directory, edit }
     }
 
     fn found(&self) -> String {

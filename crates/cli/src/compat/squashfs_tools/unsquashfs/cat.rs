@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use packline::Resources;
-use packline_image::OpenedImage;
+use packline::requests::SquashFsImage;
 use packline_squashfs::read::NodeType;
 
 use super::resolve::Resolver;
@@ -19,7 +19,7 @@ use crate::ui::io::Io;
 /// # Errors
 /// Exit status 2 if a fault was reported.
 pub fn cat(
-    image: &OpenedImage,
+    image: &SquashFsImage,
     language: Language,
     files: &[OsString],
     (resources, errors): (&Resources, &Errors),

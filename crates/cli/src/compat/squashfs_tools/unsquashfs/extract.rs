@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use packline::requests::SquashFsImage;
 use packline::{Observer, Progress, Resources, RestoreAttributes, Selection};
-use packline_image::{Error, OpenedImage, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
+use packline_image::{Error, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FailedOutput, Problem};
 use packline_volume::Node;
@@ -20,7 +21,7 @@ impl Unsquashfs {
     /// Extracts the selected entries, and prints the counts.
     pub(super) fn extract(
         &self,
-        image: &OpenedImage,
+        image: &SquashFsImage,
         selection: Selection,
         resources: Resources,
         io: &mut Io,
@@ -61,7 +62,7 @@ impl Unsquashfs {
 }
 
 /// Returns the lines before an extraction.
-fn planned(image: &OpenedImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
+fn planned(image: &SquashFsImage, selection: &Selection, workers: usize) -> Result<String, Failure> {
     let block_size = u64::from(image.image.superblock().block_size);
     let mut inodes = 0u64;
     let mut blocks = 0u64;

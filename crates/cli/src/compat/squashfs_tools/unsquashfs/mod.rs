@@ -14,7 +14,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use packline::requests::ImagePlace;
+use packline::requests::{ImagePlace, SquashFsImage};
 use packline::{Resources, Selection};
 use packline_image::{OpenedImage, metadata_cache};
 use packline_manifests::ModeChange;
@@ -262,8 +262,7 @@ impl Command for Unsquashfs {
     }
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let place = self.machine.place(&self.image, io)?;
-        let image = place.open(metadata_cache(self.machine.mem))?;
+        let image = self.machine.open(&self.image, io)?;
         if self.listing.mkfs_time {
             return io.print(&format!("{}\n", image.image.superblock().created));
         }
@@ -292,7 +291,7 @@ impl Command for Unsquashfs {
 
 impl Unsquashfs {
     /// Resolves the files on the command line.
-    fn selection(&self, image: &OpenedImage, io: &mut Io) -> Result<Selection, Failure> {
+    fn selection(&self, image: &SquashFsImage, io: &mut Io) -> Result<Selection, Failure> {
         let filter = &self.filter;
         let resolver = Resolver { image, language: filter.language(), follow_last: filter.follow };
         let excluded = Resolver { follow_last: false, ..resolver };
@@ -389,8 +388,8 @@ impl Listing {
 }
 
 impl Machine {
-    pub fn open(&self, image: &Path, io: &mut Io) -> Result<OpenedImage, Failure> {
-        Ok(self.place(image, io)?.open(metadata_cache(self.mem))?)
+    pub fn open(&self, image: &Path, io: &mut Io) -> Result<SquashFsImage, Failure> {
+        Ok(self.place(image, io)?.open_squashfs(metadata_cache(self.mem))?)
     }
 
     fn place(&self, image: &Path, io: &mut Io) -> Result<ImagePlace, Failure> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use packline_image::OpenedImage;
+use packline::requests::SquashFsImage;
 use packline_squashfs::read::{InodeRef, Node, NodeType, ReadError};
 
 use crate::compat::squashfs_tools::name_pattern::{Language, NamePattern};
@@ -14,7 +14,7 @@ const LINKS_MOST: usize = 256;
 
 /// Resolves pathnames in one image.
 pub struct Resolver<'r> {
-    pub image: &'r OpenedImage,
+    pub image: &'r SquashFsImage,
     pub language: Language,
     /// Whether a symbolic link at the end of a pathname is followed.
     pub follow_last: bool,

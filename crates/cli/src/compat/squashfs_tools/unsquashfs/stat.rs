@@ -1,7 +1,7 @@
 //! `-stat` prints the superblock in the words of squashfs-tools.
 
+use packline::requests::SquashFsImage;
 use packline_codec::{Bcj, Choice, LzoAlgorithm, Strategy};
-use packline_image::OpenedImage;
 use packline_squashfs::{Superblock, flags};
 
 use crate::ui::escape::Escape;
@@ -17,7 +17,7 @@ const LZ4_HC: u32 = 1;
 const LZ4_LEVEL: u32 = 2;
 
 /// Prints the superblock; `utc_offset` gives the local creation time.
-pub fn print(image: &OpenedImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Result<(), Failure> {
+pub fn print(image: &SquashFsImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Result<(), Failure> {
     let superblock = image.image.superblock();
     let stored = image.image.compressor_options().map_err(|cause| image.fault(cause))?;
     let options = stored.map_or(String::new(), |bytes| options_text(superblock.compressor, &bytes));

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use packline::requests::ImagePlace;
+use packline::requests::{ImagePlace, SquashFsImage};
 use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
-use packline_image::{Omit, OpenedImage, UnpackRequest, metadata_cache, unpack};
+use packline_image::{Omit, UnpackRequest, metadata_cache, unpack};
 use packline_squashfs::read::{Node, NodeType};
 use packline_tree::Patterns;
 use packline_tree::path::{PathFault, canonical};
@@ -134,7 +134,8 @@ impl Command for RdSquashFs {
             Action { unpack_path: Some(path), .. } => self.unpack(image_path(path)?, omit, io),
             Action { describe: true, .. } => {
                 let prefix = self.unpack_root.as_ref().map(|root| root.as_os_str().as_bytes());
-                describe::describe(&self.open(io)?, omit, prefix, io)
+                let image = self.open(io)?;
+                describe::describe(&image, omit, prefix, io)
             }
             _ => Err(Failure::usage("No operation specified")),
         }
@@ -146,8 +147,8 @@ impl RdSquashFs {
         place(&self.image, None, io)
     }
 
-    fn open(&self, io: &mut Io) -> Result<OpenedImage, Failure> {
-        Ok(self.place(io)?.open(metadata_cache(None))?)
+    fn open(&self, io: &mut Io) -> Result<SquashFsImage, Failure> {
+        Ok(self.place(io)?.open_squashfs(metadata_cache(None))?)
     }
 
     fn unpack(&self, path: Vec<u8>, omit: Omit, io: &mut Io) -> Result<(), Failure> {
@@ -208,7 +209,7 @@ fn image_path(raw: &OsString) -> Result<Vec<u8>, Failure> {
 }
 
 /// Prints a file. Unlike `packline cat`, it does not follow links.
-fn cat(image: &OpenedImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
+fn cat(image: &SquashFsImage, path: Vec<u8>, io: &mut Io) -> Result<(), Failure> {
     let inode = show::find(image, &path)?;
     if !matches!(inode.node, Node::File(_)) {
         return Err(Failure::failed(format!(

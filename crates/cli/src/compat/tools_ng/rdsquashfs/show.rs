@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use packline::Selection;
-use packline_image::{Omit, OpenedImage, SelectedWalk};
+use packline::requests::SquashFsImage;
+use packline_image::{Omit, SelectedWalk};
 use packline_squashfs::device_number;
 use packline_squashfs::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 
@@ -14,7 +15,7 @@ use crate::ui::mode::mode_string;
 use crate::ui::time::Moment;
 
 /// Returns the entry at a path; links are not followed.
-pub fn find(image: &OpenedImage, path: &[u8]) -> Result<Inode, Failure> {
+pub fn find(image: &SquashFsImage, path: &[u8]) -> Result<Inode, Failure> {
     let found = image.image.resolve(path).map_err(|cause| image.fault_at(path, cause))?;
     let missing = || {
         format!(
@@ -35,7 +36,7 @@ struct Row {
 }
 
 /// Prints the entries of a directory, or the line of another entry.
-pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result<(), Failure> {
+pub fn list(image: &SquashFsImage, path: &[u8], omit: Omit, io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     let fault = |cause| Failure::from(image.fault_at(path, cause));
     if inode.node_type() != NodeType::Directory {
@@ -73,7 +74,7 @@ pub fn list(image: &OpenedImage, path: &[u8], omit: Omit, io: &mut Io) -> Result
 }
 
 /// Returns whether a directory has no entries except excluded ones.
-fn is_empty(image: &OpenedImage, at: InodeRef, path: &[u8], omit: Omit) -> Result<bool, Failure> {
+fn is_empty(image: &SquashFsImage, at: InodeRef, path: &[u8], omit: Omit) -> Result<bool, Failure> {
     let selection = Selection { omit, ..Selection::all() };
     match SelectedWalk::below(&image.volume, at, &selection).next() {
         None => Ok(true),
@@ -132,7 +133,7 @@ fn digits(mut number: u32) -> usize {
 }
 
 /// Prints the extended attributes of an entry, one per line.
-pub fn xattrs(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
+pub fn xattrs(image: &SquashFsImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     for xattr in image.image.xattrs(&inode).map_err(|cause| image.fault_at(path, cause))? {
         let mut out = Vec::new();
@@ -162,7 +163,7 @@ fn printable(bytes: &[u8]) -> bool {
 }
 
 /// Prints all fields of an inode.
-pub fn stat(image: &OpenedImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
+pub fn stat(image: &SquashFsImage, path: &[u8], io: &mut Io) -> Result<(), Failure> {
     let inode = find(image, path)?;
     let fault = |cause| Failure::from(image.fault_at(path, cause));
     let raw = image.image.raw_inode(&inode).map_err(fault)?;
@@ -228,7 +229,7 @@ fn file_lines(file: &FileData, fragment: Option<(u32, u32)>, extended: bool) -> 
     lines
 }
 
-fn directory_lines(image: &OpenedImage, directory: &DirData, extended: bool) -> Vec<String> {
+fn directory_lines(image: &SquashFsImage, directory: &DirData, extended: bool) -> Vec<String> {
     let place = image.image.listing_place(directory);
     let mut lines = vec![
         format!("Start block: {}", place.block),
@@ -242,7 +243,7 @@ fn directory_lines(image: &OpenedImage, directory: &DirData, extended: bool) -> 
     lines
 }
 
-fn blocks(image: &OpenedImage, path: &[u8], file: &FileData, io: &mut Io) -> Result<(), Failure> {
+fn blocks(image: &SquashFsImage, path: &[u8], file: &FileData, io: &mut Io) -> Result<(), Failure> {
     for (number, block) in image.image.blocks(file).enumerate() {
         let block = block.map_err(|cause| image.fault_at(path, cause))?;
         let (size, how) = match block.place {
@@ -254,7 +255,7 @@ fn blocks(image: &OpenedImage, path: &[u8], file: &FileData, io: &mut Io) -> Res
     Ok(())
 }
 
-fn index(image: &OpenedImage, path: &[u8], directory: &DirData, io: &mut Io) -> Result<(), Failure> {
+fn index(image: &SquashFsImage, path: &[u8], directory: &DirData, io: &mut Io) -> Result<(), Failure> {
     for entry in image.image.directory_index(directory) {
         let entry = entry.map_err(|cause| image.fault_at(path, cause))?;
         let line = format!("\t'{}' -> block {}, header offset {}", escaped(&entry.name), entry.block, entry.position);

@@ -86,7 +86,7 @@ impl Tree<'_, '_> {
         }
         let Node::File(file) = &inode.node else { return Ok(0) };
         self.report.totals.files += 1;
-        self.uses.note(self.volume.content_place(file));
+        self.uses.note(self.volume.as_ref(), file);
         Ok(file.size)
     }
 

@@ -85,8 +85,8 @@ pub mod requests {
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{
-        ProtectRequest, RecoveryState, RepairRequest, examine, protect, recovery_at_end, recovery_info, repair,
-        sidecar_of,
+        ProtectRequest, RecoveryState, RepairRequest, examine, is_later, protect, recovery_at_end, recovery_info,
+        repair, sidecar_of,
     };
     #[cfg(feature = "verity")]
     pub use crate::sidecars::verity::{

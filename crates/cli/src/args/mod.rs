@@ -22,7 +22,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use log::LevelFilter;
 
-use crate::host::machine::free_address_space;
+use crate::host::machine::address_space_limits_memory;
 pub use crate::ui::exit_status::Compat;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -188,10 +188,25 @@ impl Invocation {
         self.has("json")
     }
 
-    /// Adds the origin of the memory limit, and the option that raises it, to a failure for lack of memory.
+    /// Adds the origin of the memory limit, and how to raise it, to a failure for lack of memory.
     pub fn advise(&self, failure: Failure) -> Failure {
+        failure.advised(&|| self.way_to_more_memory())
+    }
+
+    /// Returns how to raise the memory limit, if this command can. A larger --mem than `ulimit -v` allows would abort the program.
+    fn way_to_more_memory(&self) -> Option<String> {
         let is_default = self.memory.is_none_or(|long| !self.has(long));
-        failure.advised(self.memory, is_default && free_address_space().is_some())
+        let runs_alone = self.text("jobs").is_some_and(|jobs| jobs == "0");
+        if !is_default || !address_space_limits_memory(usize::from(!runs_alone)) {
+            return self.memory.map(|long| format!("--{long} allows more"));
+        }
+        // A mount needs workers.
+        let can_run_alone = self.matches.try_contains_id("jobs").is_ok() && self.command != "mount" && !runs_alone;
+        Some(if can_run_alone {
+            "the limit comes from ulimit -v; raise it, or use -j 0, which needs no address space for workers".into()
+        } else {
+            "the limit comes from ulimit -v; raise it".into()
+        })
     }
 }
 

@@ -225,7 +225,8 @@ impl Machine {
 
     /// Returns the resources for .lrz files: by default a third of the memory, as in lrzip.
     pub fn lrz_resources(&self, host: &Host) -> Resources {
-        host.resources_or(self.jobs, self.memory.mem.or_else(|| host.third_of_memory()))
+        let workers = self.jobs.unwrap_or_else(host.processors);
+        host.resources_or(Some(workers), self.memory.mem.or_else(|| host.third_of_memory(workers)))
     }
 }
 

@@ -22,8 +22,12 @@ enum Action {
     Clear,
 }
 
+/// The help of `--cache`; commands that pack have another one.
+const PLACE: &str = "The cache: a directory, a server's URL, or both as DIR,URL [default: PACKLINE_CACHE]";
+
 /// Show, trim, verify or clear a cache of compressed blocks
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("cache", |argument| argument.help(PLACE)))]
 pub struct Cache {
     /// info prints the contents and whether the server answers; trim removes the least recently used entries, down to --cache-size; verify
     /// removes damaged entries; clear removes all

@@ -197,10 +197,11 @@ fn option_of_mksquashfs(command: &Entry, words: &[OsString], error: &clap::Error
         let text = word.to_string_lossy();
         text.len() > 2 && text.contains(letter) && option_of(&parser, word).is_some()
     };
-    let word = words.iter().find(is_meant)?.escaped();
+    let word = words.iter().find(is_meant)?;
+    let ours = option_of(&bare_parser_of(command), word).map(|(name, _)| format!("did you mean '--{name}'? "));
     let hint =
         "'packline mksquashfs' takes the options of mksquashfs; 'packline pack --help' lists the options of pack";
-    Some(Failure::usage(format!("unknown option '{word}' ({hint})")))
+    Some(Failure::usage(format!("unknown option '{}' ({}{hint})", word.escaped(), ours.unwrap_or_default())))
 }
 
 fn longs_of(parser: &clap::Command) -> Vec<String> {

@@ -61,13 +61,22 @@ fn total_in(meminfo: &str) -> Option<u64> {
     kibibytes_of("MemTotal:", meminfo)
 }
 
-/// Returns the memory that this process may use, in bytes, by the limits of its cgroup and of its address space.
-pub fn memory_limit() -> Option<u64> {
-    cgroup_limit().into_iter().chain(free_address_space().map(memory_in)).min()
+/// Returns the memory that this process may use with this many workers, in bytes, by the limits of its cgroup and of its address space.
+pub fn memory_limit(workers: usize) -> Option<u64> {
+    cgroup_limit().into_iter().chain(memory_in_address_space(workers)).min()
+}
+
+/// Returns whether the limit of address space (`ulimit -v`) allows less memory than the limit of the cgroup.
+pub fn address_space_limits_memory(workers: usize) -> bool {
+    memory_in_address_space(workers).is_some_and(|memory| cgroup_limit().is_none_or(|limit| memory < limit))
+}
+
+fn memory_in_address_space(workers: usize) -> Option<u64> {
+    Some(memory_in(free_address_space()?, workers))
 }
 
 /// Returns the address space that this process may still map, in bytes; `None` without a limit (`ulimit -v`).
-pub fn free_address_space() -> Option<u64> {
+fn free_address_space() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     Some(free_of(limit, &fs::read_to_string("/proc/self/status").ok()?))
 }
@@ -81,9 +90,11 @@ fn threads_in(free: u64) -> usize {
     usize::try_from(free / 2 / RESERVED_BY_THREAD).unwrap_or(usize::MAX).max(1)
 }
 
-/// Returns the memory limit that fits this much free address space. What [`BASE`] counts is mapped already, and half is for threads.
-fn memory_in(free: u64) -> u64 {
-    BASE.saturating_add(free / 2)
+/// Returns the memory limit that fits this much free address space. What [`BASE`] counts is mapped already. Half of the free address space
+/// is for the threads of workers, if there are workers.
+fn memory_in(free: u64, workers: usize) -> u64 {
+    let for_memory = if workers == 0 { free } else { free / 2 };
+    BASE.saturating_add(for_memory)
 }
 
 /// Returns the memory that this process's cgroup allows, in bytes: the smallest limit on the way to the root, in version 2 or 1.
@@ -150,7 +161,8 @@ mod tests {
     fn address_space_limits_memory_and_workers() {
         assert_eq!(free_of(100 << 20, "VmPeak:\t 9 kB\nVmSize:\t   4096 kB\n"), 96 << 20);
         assert_eq!(free_of(1, "VmSize:\t   4096 kB\n"), 0);
-        assert_eq!((memory_in(0), memory_in(100 << 20)), (BASE, BASE + (50 << 20)));
+        assert_eq!((memory_in(0, 1), memory_in(100 << 20, 1)), (BASE, BASE + (50 << 20)));
+        assert_eq!(memory_in(100 << 20, 0), BASE + (100 << 20));
         assert_eq!((threads_in(0), threads_in(1 << 30)), (1, 7));
     }
 

@@ -40,8 +40,8 @@ pub struct Host {
     pub processors: fn() -> usize,
     /// Returns which processors share a part of the machine.
     pub topology: fn(QueueDomain) -> Topology,
-    /// Returns the memory limit in bytes, by the cgroup and the limit of address space, if there is one.
-    pub memory_limit: fn() -> Option<u64>,
+    /// Returns the memory limit in bytes for a number of workers, by the cgroup and the limit of address space, if there is one.
+    pub memory_limit: fn(usize) -> Option<u64>,
     /// Returns the memory of the machine in bytes, if known.
     pub machine_memory: fn() -> Option<u64>,
     /// `SOURCE_DATE_EPOCH`, as text.
@@ -104,8 +104,8 @@ impl Host {
     }
 
     /// Returns a third of the memory available to this process, lrzip's default.
-    pub fn third_of_memory(&self) -> Option<u64> {
-        let all = (self.memory_limit)().into_iter().chain((self.machine_memory)()).min();
+    pub fn third_of_memory(&self, workers: usize) -> Option<u64> {
+        let all = (self.memory_limit)(workers).into_iter().chain((self.machine_memory)()).min();
         all.map(|bytes| bytes / 3)
     }
 
@@ -117,7 +117,8 @@ impl Host {
     /// Returns the resources of a command with options for the number of workers and for the limit on memory.
     pub fn resources_or(&self, workers: Option<usize>, memory: Option<u64>) -> Resources {
         let workers = workers.unwrap_or_else(self.processors);
-        let mut resources = Resources::new(workers).memory_limit(memory.or_else(self.memory_limit));
+        let memory = memory.or_else(|| (self.memory_limit)(workers));
+        let mut resources = Resources::new(workers).memory_limit(memory);
         resources.scratch = Some(self.scratch.clone());
         resources
     }

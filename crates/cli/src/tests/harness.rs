@@ -82,7 +82,7 @@ pub fn host() -> Host {
     Host {
         topology: |_| Topology::default(),
         processors: || 2,
-        memory_limit: || None,
+        memory_limit: |_| None,
         machine_memory: || None,
         source_date_epoch: None,
         scratch: std::env::temp_dir(),

@@ -255,7 +255,7 @@ fn memory_decides_how_many_workers_run_and_it_is_reported() {
     assert_eq!(summary["workers_wanted"], 9);
     assert!(summary["workers"].as_u64().unwrap() < 9, "{summary}");
     assert!(ran.err.contains(" instead of 9"), "{}", ran.err);
-    let limited = Host { memory_limit: || Some(40 << 20), ..host() };
+    let limited = Host { memory_limit: |_| Some(40 << 20), ..host() };
     let ran = pack(&sandbox, "image", &["-j", "9", "--json"], &sample_tar(), limited);
     assert_eq!(serde_json::from_str::<Value>(&ran.out).unwrap()["workers"], summary["workers"]);
 }

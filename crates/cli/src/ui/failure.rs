@@ -86,18 +86,14 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
-    /// Adds what may limit the memory, if the address space is limited, and the option that raises the limit, if the command has one.
-    pub fn advised(self, memory: Option<&str>, limits_address_space: bool) -> Failure {
+    /// Adds the hint on how to raise the memory limit, if there is one, to a failure for lack of memory.
+    pub fn advised(self, hint: &dyn Fn() -> Option<String>) -> Failure {
         match self {
-            Failure::Memory(reason) => {
-                let from = limits_address_space.then(|| "the limit may come from ulimit -v".to_string());
-                let option = memory.map(|long| format!("--{long} allows more"));
-                let ways_out = from.into_iter().chain(option);
-                Failure::Failed(ways_out.fold(reason, |reason, way_out| reason.with_way_out(&way_out)))
-            }
-            Failure::Exit(status, failure) => {
-                Failure::Exit(status, Box::new(failure.advised(memory, limits_address_space)))
-            }
+            Failure::Memory(reason) => Failure::Failed(match hint() {
+                Some(hint) => reason.with_way_out(&hint),
+                None => reason,
+            }),
+            Failure::Exit(status, failure) => Failure::Exit(status, Box::new(failure.advised(hint))),
             other => other,
         }
     }
@@ -105,7 +101,15 @@ impl Failure {
     /// Returns whether the system denied access to an entry of a directory.
     pub fn is_denied_entry(&self) -> bool {
         let Failure::Failed(Reason { cause: Cause::Error(error), .. }) = self else { return false };
-        let packline::Error::Tree(packline_tree::Error::Io { cause, .. }) = &**error else { return false };
+        let source = match &**error {
+            packline::Error::Tree(source) => source,
+            packline::Error::Image { cause, .. } => match &**cause {
+                packline_squashfs::Error::Source(source) => source,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let packline_tree::Error::Io { cause, .. } = source else { return false };
         cause.kind() == io::ErrorKind::PermissionDenied
     }
 
@@ -173,8 +177,17 @@ fn repaired_by(error: &packline::Error) -> Option<String> {
         | packline::Error::Tree(packline_tree::Error::Io { path, .. }) => path,
         _ => return None,
     };
-    let is_repairable = error.is_pln_damage() && packline::requests::sidecar_of(path).is_file();
-    is_repairable.then(|| format!("'packline repair {}' repairs it", path.escaped()))
+    let sidecar = packline::requests::sidecar_of(path);
+    if !error.is_pln_damage() || !sidecar.is_file() {
+        return None;
+    }
+    let file = path.escaped();
+    Some(if packline::requests::is_later(path, &sidecar) {
+        let sidecar = sidecar.escaped();
+        format!("changed after {sidecar} was written; 'packline repair -f {file}' restores the protected content")
+    } else {
+        format!("'packline repair {file}' repairs it")
+    })
 }
 
 /// Returns the message for an error of the library, with the options and commands that help.

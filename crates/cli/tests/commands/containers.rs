@@ -1,5 +1,7 @@
 //! Gives each container to each command: the command reads it, or the message names its format.
 
+use std::fs;
+
 use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::{Sandbox, tools};
 
@@ -98,13 +100,26 @@ fn damage_to_a_pln_file_is_named_with_the_command_that_repairs_it() {
     for (at, record) in [(100, "record 0, at byte 32: "), (20_000, "record 4, at byte 16512: ")] {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
-        sandbox.write("t.pln", damaged);
+        sandbox.damage("t.pln", damaged);
         for words in commands {
             let message = sandbox.bad(1, words);
             assert!(message.contains(record) && message.matches("t.pln: ").count() == 1, "{words:?}: {message}");
             assert!(message.ends_with("; 'packline repair t.pln' repairs it\n"), "{words:?}: {message}");
         }
     }
+    let protected = sandbox.at("t.pln.recovery").metadata().unwrap().modified().unwrap();
+    let file = fs::File::options().write(true).open(sandbox.at("t.pln")).unwrap();
+    file.set_modified(protected + std::time::Duration::from_secs(1)).unwrap();
+    for words in commands {
+        let message = sandbox.bad(1, words);
+        let hint =
+            "; changed after t.pln.recovery was written; 'packline repair -f t.pln' restores the protected content\n";
+        assert!(message.contains("record 4, ") && message.ends_with(hint), "{words:?}: {message}");
+    }
+    sandbox.bad(1, &["repair", "t.pln"]);
+    sandbox.good(&["repair", "-qf", "t.pln"]);
+    assert!(sandbox.read("t.pln") == whole);
+    sandbox.damage("t.pln", [&whole[..20_000], b"????", &whole[20_004..]].concat());
     sandbox.remove("t.pln.recovery");
     for words in commands {
         let message = sandbox.bad(1, words);
@@ -125,7 +140,7 @@ fn damage_below_an_image_in_a_pln_file_is_named_with_the_command_that_repairs_it
     let record = inodes / 4096;
     let mut damaged = sandbox.read("i.pln");
     damaged[32 + record * 4120 + 24 + inodes % 4096] ^= 1;
-    sandbox.write("i.pln", damaged);
+    sandbox.damage("i.pln", damaged);
     let message = sandbox.bad(1, &["cat", "i.pln", "f"]);
     assert!(message.contains(&format!("record {record}, at byte ")), "{message}");
     assert!(message.ends_with("; 'packline repair i.pln' repairs it\n"), "{message}");

@@ -73,7 +73,18 @@ fn address_space_limits_memory() {
         [8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024].map(|more| in_address_space(&sandbox, least + more, &pack));
     assert!(ran.iter().all(|ran| matches!(ran.status, 0 | 1) && !ran.stderr.contains("allocation")), "{ran:?}");
     assert!(ran.iter().rev().take(5).all(|ran| ran.status == 0), "{ran:?}");
-    assert!(ran[0].stderr.contains("the limit may come from ulimit -v; --mem allows more"), "{ran:?}");
+    let hint = "; the limit comes from ulimit -v; raise it";
+    let or_alone = ", or use -j 0, which needs no address space for workers\n";
+    assert!(ran[0].stderr.ends_with(&format!("{hint}{or_alone}")), "{ran:?}");
+    let first_good = |options: &[&str]| {
+        let pack = [&pack, options].concat();
+        (8..128).step_by(4).find(|more| in_address_space(&sandbox, least + more, &pack).status == 0).unwrap()
+    };
+    let alone = first_good(&["-j", "0"]);
+    let with_workers = first_good(&[]);
+    assert!(alone < with_workers, "{alone} {with_workers}");
+    let ran = in_address_space(&sandbox, least + alone - 4, &[&pack[..], &["-j", "0"]].concat());
+    assert!(ran.status == 1 && ran.stderr.ends_with(&format!("{hint}\n")), "{ran:?}");
 }
 
 /// Memory per file is bounded.

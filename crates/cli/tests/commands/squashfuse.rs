@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -395,4 +395,22 @@ fn signals_end_it_and_debugging_prints_requests() {
     assert_eq!(line, "mounted\n");
     point.unmount();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_mount_that_lacks_privileges_does_not_blame_the_directory() {
+    if !available(&["setpriv", "fusermount"]) || !tools::root() {
+        return;
+    }
+    let point = Point::new(&[Node::file("f", *b"x")]);
+    for (name, mode) in [("", 0o755), ("on", 0o777)] {
+        fs::set_permissions(point.0.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"];
+    let ran = Ran::of(&mut point.0.program("setpriv", &[&user[..], &[PACKLINE, "mount", "image", "on"]].concat()));
+    assert!(
+        ran.status == 1 && ran.stderr.starts_with("packline: on: cannot mount an image here: fusermount"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("Operation not permitted; fusermount may not mount: "), "{ran:?}");
 }

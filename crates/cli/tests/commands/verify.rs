@@ -41,7 +41,7 @@ fn damage_is_named_with_file_and_offset() {
     sandbox.write("image.sqfs", &bytes);
     let (status, output) = verify(&sandbox, &[]);
     let line = "image.sqfs: file 0: gzip: bad compressed data of ";
-    assert!(output.starts_with(line) && output.contains(" at byte 96\n"), "{}", output);
+    assert!(output.starts_with(line) && output.contains(", in the block at byte 96\n"), "{}", output);
     assert!(output.contains(": 1 fault\n"), "{}", output);
     assert_eq!(status, 1);
 
@@ -85,6 +85,29 @@ fn a_fault_of_many_directories_is_printed_once() {
     );
     assert!(output.contains(&further) && output.contains(&format!("image.sqfs: {faults} faults\n")), "{output}");
     assert_eq!((status, output.matches("does not decompress").count()), (1, 1), "{output}");
+}
+
+#[test]
+fn inodes_without_a_name_after_a_broken_inode_are_printed_once() {
+    let sandbox = sandbox();
+    for number in 0..200 {
+        sandbox.write(format!("source/d/{number:03}"), "x");
+    }
+    sandbox.good(&["pack", "-q", "source", "image.sqfs", "-c", "none"]);
+    let mut bytes = sandbox.read("image.sqfs");
+    // The superblock has the offset of the inode table at byte 64. The inode of a small file has 32 bytes and begins with its type.
+    let table = u64::from_le_bytes(bytes[64..72].try_into().unwrap());
+    bytes[table as usize + 2 + 100 * 32] = 0xff;
+    sandbox.write("image.sqfs", &bytes);
+    let (status, output) = verify(&sandbox, &["--json"]);
+    let unnamed = output.matches(" without a name").count();
+    assert!(status == 1 && unnamed > 50, "{output}");
+
+    let (status, output) = verify(&sandbox, &[]);
+    let further =
+        format!("{} more faults like 'inode 1 without a name' at byte {table}; --json lists all\n", unnamed - 1);
+    assert!(status == 1 && output.contains(&further), "{output}");
+    assert_eq!(output.matches(" without a name").count(), 2, "{output}");
 }
 
 #[test]

@@ -43,9 +43,21 @@ pub(super) fn mount(options: &[u8], point: &Path, stays: bool) -> io::Result<(Ow
             child.wait()?;
             Ok((device, None))
         }
-        Ok(None) => Err(complaint(&mut child)),
+        Ok(None) => Err(explained(complaint(&mut child))),
         Err(cause) => Err(cause),
     }
+}
+
+/// Adds why the kernel rejects a mount of fusermount, if it does: fusermount prints only the system's error.
+fn explained(complaint: io::Error) -> io::Error {
+    let message = complaint.to_string();
+    if !message.ends_with("Operation not permitted") {
+        return complaint;
+    }
+    io::Error::other(format!(
+        "{message}; fusermount may not mount: it is not set-user-ID root, or a container or no-new-privs takes its privileges \
+         away"
+    ))
 }
 
 /// Unmounts lazily.
@@ -136,6 +148,15 @@ fn receive(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn explains_only_missing_privileges() {
+        let explained = |message: &str| explained(io::Error::other(message.to_string())).to_string();
+        let denied = "fusermount3: mount failed: Operation not permitted";
+        assert!(explained(denied).starts_with(&format!("{denied}; fusermount may not mount: ")));
+        let closed = "fusermount3: failed to open /dev/fuse: Permission denied";
+        assert_eq!(explained(closed), closed);
+    }
 
     #[test]
     fn a_name_cannot_end_its_option() {

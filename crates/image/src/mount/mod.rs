@@ -161,7 +161,7 @@ pub fn mount(image: OpenedImage, request: &MountRequest) -> Result<Mounted, Erro
 }
 
 fn refused(point: &Path, cause: std::io::Error) -> Error {
-    helper::failed(point, "cannot be used as a mount point", cause)
+    helper::failed(point, "cannot mount an image here", cause)
 }
 
 /// Returns the directory of the image that becomes the root of the mount.

@@ -253,7 +253,7 @@ fn copy(
 }
 
 /// Whether a regular file was modified after another one. Damage to a disk does not change the time of a file.
-fn is_later(file: &Path, other: &Path) -> bool {
+pub fn is_later(file: &Path, other: &Path) -> bool {
     let modified = |path: &Path| {
         let about = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
         about.and_then(|about| about.modified().ok())

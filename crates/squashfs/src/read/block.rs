@@ -338,7 +338,7 @@ pub(super) fn check_length(place: BlockPlace, found: usize, expected: usize) -> 
 fn malformed(place: BlockPlace, error: &CodecError) -> ReadError {
     match error {
         CodecError::Malformed { .. } | CodecError::TooLong { .. } | CodecError::Memory { .. } => {
-            ReadError::corrupt(place.offset, error.to_string(), "")
+            ReadError::corrupt(place.offset, format!("{error}, in the block"), "")
         }
         other => ReadError::internal(other.to_string()),
     }

@@ -81,8 +81,9 @@ impl DataCheck {
         if all.crc == area.crc {
             return Ok(());
         }
-        let what = format!("data with the checksum {:#010x}", all.crc);
-        let expected = format!("{:#010x}, the checksum in the record of the image", area.crc);
+        // The offset follows: the start of the data, because nothing says where the change is.
+        let what = format!("changed content, in an unknown file: checksum {:#010x} of the data, which begins", all.crc);
+        let expected = format!("{:#010x}, the checksum that pack stored", area.crc);
         Err(ReadError::corrupt(area.start, what, expected))
     }
 

@@ -208,7 +208,7 @@ fn machine_of(host: &Host) -> Machine {
         program: host.program.clone(),
         description: machine::description(),
         date: date.split(' ').next().unwrap_or_default().to_owned(),
-        memory_limit: (host.memory_limit)(),
+        memory_limit: (host.memory_limit)((host.processors)()),
         peak_memory: host.peak_memory,
         clock: Clock { wall: clock::wall_time, thread: clock::thread_time },
     }

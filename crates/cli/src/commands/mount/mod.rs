@@ -101,7 +101,8 @@ impl Mount {
     fn request(&self, image: &mut ImagePlace, io: &Io) -> Result<MountRequest, Failure> {
         let mut request = MountRequest::new(self.dir.clone());
         let workers = self.jobs.unwrap_or_else(io.host.processors);
-        request.resources = Resources::new(workers).memory_limit(self.mem.or_else(io.host.memory_limit));
+        let memory = self.mem.or_else(|| (io.host.memory_limit)(workers));
+        request.resources = Resources::new(workers).memory_limit(memory);
         request.allow_other = self.allow_other;
         request.auto_unmount = self.auto_unmount;
         for word in self.options.iter().flat_map(|words| words.split(',')) {

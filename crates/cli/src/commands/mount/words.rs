@@ -42,7 +42,7 @@ const WITHOUT_EFFECT_SO_FAR: [&str; 4] = ["subtype=", "comment=", "x-", "X-"];
 /// Returns the text for the help.
 pub fn help() -> String {
     format!(
-        "# Words of --options\n\
+        "# Values of --options\n\
          {WITH_EFFECT}. user and users include noexec. uid and gid replace the owner and the group of every entry, by \
          number. subdir mounts a directory of the image. timeout unmounts after that time without a request and without an \
          open file. Accepted without effect: {}, and words that begin with {}.\n\

@@ -11,6 +11,7 @@ use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackR
 use packline::{Error, RestoreAttributes};
 use packline_image::Duplicates;
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
+use packline_volume::Node;
 
 use crate::args::image::StreamArgs;
 use crate::args::patterns::{self, Exclude};
@@ -138,6 +139,8 @@ impl Command for Unpack {
              is synced only with --sync. The next run removes the files that a killed run left.\n\
              A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
              slash.\n\
+             A new DEST that is the path of a file in the image is rejected, because it may be meant as a pattern; ./DEST is \
+             always a destination.\n\
              No symbolic link in or below DEST is followed, whoever created it. Permissions are the permissions in the image, \
              whatever the umask.\n\
              Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
@@ -169,7 +172,7 @@ impl Command for Unpack {
             self.refuse_options_for_lrz(&destination, to_tar, invocation)?
         } else {
             self.refuse_options(to_tar, invocation)?;
-            self.warn_of_entry(&place, to_tar, io);
+            self.check_for_entry(&place, to_tar, io)?;
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
@@ -235,22 +238,29 @@ impl Unpack {
         }
     }
 
-    /// Warns if a new DEST is also the path of an entry, because DEST may be meant as the first pattern. Neither `DIR/` nor the name of
-    /// the directory that --subdir unpacks is meant so.
-    fn warn_of_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) {
-        let Some(dest) = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none()) else { return };
+    /// Compares a new DEST with the entries, because DEST may be meant as the first pattern: packline warns of a directory, and any other
+    /// entry is an error. `./DIR`, `/DIR`, `DIR/` and the name of the directory that --subdir unpacks are destinations.
+    fn check_for_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) -> Result<(), Failure> {
+        let Some(dest) = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none()) else { return Ok(()) };
         let typed = dest.as_os_str().as_encoded_bytes();
-        if typed.starts_with(b"/") || typed.ends_with(b"/") || dest.symlink_metadata().is_ok() {
-            return;
+        let is_explicit = typed.starts_with(b"/") || typed.starts_with(b"./") || typed.ends_with(b"/");
+        if is_explicit || dest.symlink_metadata().is_ok() {
+            return Ok(());
         }
         // A path or an image that is not valid is an error later.
-        let Ok(path) = packline_tree::path::canonical(typed) else { return };
-        let Ok(image) = place.open(packline_image::metadata_cache(None)) else { return };
-        if matches!(image.volume.resolve(&path), Ok(Some(_))) {
-            let image = place.path.escaped();
-            let entry = dest.escaped();
+        let Ok(path) = packline_tree::path::canonical(typed) else { return Ok(()) };
+        let Ok(image) = place.open(packline_image::metadata_cache(None)) else { return Ok(()) };
+        let Ok(Some(inode)) = image.volume.resolve(&path) else { return Ok(()) };
+        let image = place.path.escaped();
+        let entry = dest.escaped();
+        if matches!(inode.node, Node::Directory(_)) {
             io.warn(&format!("{entry} is an entry of the image; to unpack it: packline unpack {image} DIR {entry}"));
+            return Ok(());
         }
+        Err(Failure::usage(format!(
+            "{entry} is an entry of the image, not a destination; packline unpack {image} DIR {entry} unpacks it; write \
+             ./{entry} for a directory of this name"
+        )))
     }
 
     /// Rejects options without effect.

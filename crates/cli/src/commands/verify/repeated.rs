@@ -1,4 +1,5 @@
-//! Findings with the same text and offset: all directories and files whose bytes are in a damaged block have the same fault.
+//! Findings with the same text and offset: all directories and files whose bytes are in a damaged block have the same fault. Findings without
+//! a path may differ in numbers: a damaged directory leaves each of its inodes without a name.
 
 use std::collections::VecDeque;
 
@@ -52,7 +53,9 @@ impl Repeated {
 impl Group {
     fn equals(&self, other: &Finding) -> bool {
         let Finding { severity, path: _, offset, what, expected } = &self.first;
-        (severity, offset, what, expected) == (&other.severity, &other.offset, &other.what, &other.expected)
+        let is_numbered = self.first.path.is_none() && other.path.is_none();
+        (severity, offset, expected) == (&other.severity, &other.offset, &other.expected)
+            && (*what == other.what || is_numbered && differs_only_in_digits(what, &other.what))
     }
 
     /// Returns the text about further entries; `None` if there are none.
@@ -60,15 +63,26 @@ impl Group {
         if self.more == 0 {
             return None;
         }
+        let offset = self.first.offset;
+        if self.paths.is_empty() {
+            let kind = if self.first.severity == Severity::Note { "more note" } else { "more fault" };
+            let kinds = count(self.more, kind);
+            return Some(format!("{kinds} like '{}' at byte {offset}; --json lists all", self.first.what));
+        }
         let have = if self.more == 1 { "has" } else { "have" };
         let kind = if self.first.severity == Severity::Note { "note" } else { "fault" };
         let is_complete = self.more == self.paths.len() as u64;
         let rest = if is_complete { None } else { Some("...") };
         let paths: Vec<&str> = self.paths.iter().map(String::as_str).chain(rest).collect();
-        let paths = if self.paths.is_empty() { String::new() } else { format!(": {}", paths.join(", ")) };
         let hint = if is_complete { "" } else { "; --json lists all" };
-        Some(format!("{} {have} the {kind} at byte {}{paths}{hint}", count(self.more, "more entry"), self.first.offset))
+        let entries = count(self.more, "more entry");
+        Some(format!("{entries} {have} the {kind} at byte {offset}: {}{hint}", paths.join(", ")))
     }
+}
+
+fn differs_only_in_digits(one: &str, other: &str) -> bool {
+    let letters = |letter: &char| !letter.is_ascii_digit();
+    one.chars().filter(letters).eq(other.chars().filter(letters))
 }
 
 #[cfg(test)]
@@ -103,7 +117,20 @@ mod tests {
     fn entries_without_a_path_are_counted() {
         let mut repeated = Repeated::default();
         assert!(repeated.remember(finding(7, None)).is_none() && repeated.counts(&finding(7, None)));
-        assert_eq!(repeated.end(), ["1 more entry has the fault at byte 7; --json lists all"]);
+        assert_eq!(repeated.end(), ["1 more fault like 'is damaged' at byte 7; --json lists all"]);
+    }
+
+    #[test]
+    fn findings_without_a_path_may_differ_in_numbers() {
+        let unnamed =
+            |number: u64, path| Finding { what: format!("inode {number} without a name"), ..finding(7, path) };
+        let mut repeated = Repeated::default();
+        assert!(repeated.remember(unnamed(9, None)).is_none());
+        assert!(repeated.counts(&unnamed(10, None)) && repeated.counts(&unnamed(1000, None)));
+        let other = Finding { what: "inode 9 has no name".into(), ..finding(7, None) };
+        assert!(!repeated.counts(&unnamed(11, Some("x"))) && !repeated.counts(&other));
+        assert!(!repeated.counts(&Finding { offset: 8, ..unnamed(11, None) }));
+        assert_eq!(repeated.end(), ["2 more faults like 'inode 9 without a name' at byte 7; --json lists all"]);
     }
 
     #[test]

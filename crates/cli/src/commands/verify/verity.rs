@@ -22,7 +22,8 @@ use crate::ui::size::{count, show_bytes};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "dm-verity")]
 pub struct VerityArgs {
-    /// Compare IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal)
+    /// Compare IMAGE, of any format, with its dm-verity hash tree and this root hash (hexadecimal). The signature (.roothash.p7s) is not
+    /// checked
     #[arg(long, value_name = "HASH", value_parser = text(root_hash))]
     roothash: Option<Digest>,
     /// Read the hash tree from FILE

@@ -111,7 +111,8 @@ fn secret(password: Option<&[u8]>, conf: &Conf) -> Result<Secret, Failure> {
 /// Returns workers and memory: by default all CPUs and a third of the memory.
 fn resources(tuning: &TuningOptions, conf: &Conf, host: &Host) -> Resources {
     let mut resources = Resources::new(tuning.threads.unwrap_or_else(host.processors));
-    resources.memory = tuning.maxram.map(|size| size.saturating_mul(UNIT)).or_else(|| host.third_of_memory());
+    let memory = tuning.maxram.map(|size| size.saturating_mul(UNIT));
+    resources.memory = memory.or_else(|| host.third_of_memory(resources.workers));
     resources.scratch = Some(conf.scratch.as_ref().unwrap_or(&host.scratch).clone());
     resources
 }

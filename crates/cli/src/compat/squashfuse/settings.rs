@@ -35,7 +35,7 @@ impl Settings {
         let image = ImagePlace::new(&options.archive).at(0);
         let mut request = MountRequest::new(options.mountpoint.clone());
         let workers = if options.single_thread { 1 } else { (host.processors)() };
-        request.resources = Resources::new(workers).memory_limit((host.memory_limit)());
+        request.resources = Resources::new(workers).memory_limit((host.memory_limit)(workers));
         request.check_permissions = false;
         request.subtype = program.name.as_bytes().to_vec();
         let mut settings = Settings { image, request, debug: options.debug };

@@ -19,7 +19,7 @@ fn damaged() -> Sandbox {
     sandbox
 }
 
-const WORDS: &str = "data with the checksum 0x";
+const WORDS: &str = "changed content, in an unknown file: checksum 0x";
 
 #[test]
 fn reports_damage_unnoticed_by_decoders() {

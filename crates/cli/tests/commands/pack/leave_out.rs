@@ -95,6 +95,8 @@ fn errors_are_counted_and_without_the_option_final() {
     assert!(ran.stderr.contains("\nerrors:    6 (what could not be read was left out)\n"), "{}", ran.stderr);
     let ran = as_user(&sandbox, &["tree", "j.sqfs"]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{}", ran.stderr);
+    let hint = "(os error 13); --continue leaves out what cannot be read\n";
+    assert!(ran.stderr.starts_with("packline: tree/") && ran.stderr.ends_with(hint), "{}", ran.stderr);
     assert!(!sandbox.at("j.sqfs").exists());
     let without = ["-xlarge", "-xlink", "-xsecret", "-xclosed", "-xlisted", "-xz"];
     let ran = as_user(&sandbox, &[&["tree", "k.sqfs", "--continue"], &without[..]].concat());

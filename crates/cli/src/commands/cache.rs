@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::Arg;
 use packline_cache::{Store, Trimmed};
 use serde_json::{Value, json};
 
@@ -22,12 +23,15 @@ enum Action {
     Clear,
 }
 
-/// The help of `--cache`; commands that pack have another one.
-const PLACE: &str = "The cache: a directory, a server's URL, or both as DIR,URL [default: PACKLINE_CACHE]";
+/// Replaces the help of `--cache`, which says what commands that pack do with the cache.
+fn with_help(argument: Arg) -> Arg {
+    let help = "The cache: a directory, a server's URL, or both as DIR,URL [default: PACKLINE_CACHE]";
+    if argument.get_id() == "cache" { argument.help(help) } else { argument }
+}
 
 /// Show, trim, verify or clear a cache of compressed blocks
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("cache", |argument| argument.help(PLACE)))]
+#[command(mut_args(with_help))]
 pub struct Cache {
     /// info prints the contents and whether the server answers; trim removes the least recently used entries, down to --cache-size; verify
     /// removes damaged entries; clear removes all

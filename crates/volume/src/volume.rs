@@ -48,7 +48,7 @@ pub struct Facts {
 /// The position of a file's content, as its inode says. It suffices to sort files by position, and to group files in one shared unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentPlace {
-    /// Offset in the image of the first own unit, if the file has own units or holes.
+    /// Offset in the image of the first unit; `None` if one piece of a shared unit is all of the content.
     pub start: Option<u64>,
     /// Number of own units and of holes of the same size.
     pub blocks: u64,

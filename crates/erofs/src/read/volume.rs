@@ -101,18 +101,24 @@ impl Volume for Image {
     fn content_place(&self, file: &FileData) -> ContentPlace {
         let place = DataPlace::unpack(file.place, file.size);
         let first = if place.size == 0 { None } else { self.piece(&place, 0) };
+        if let Some(Piece::Shared { place: tail, length }) = first
+            && u64::from(length) == place.size
+        {
+            return ContentPlace { start: None, blocks: 0, tail: Some(tail) };
+        }
         let last = place.size.checked_sub(1).and_then(|last| self.piece(&place, last));
         let tail = match last {
             Some(Piece::Shared { place, .. }) => Some(place),
             _ => None,
         };
         let start = match first {
-            Some(Piece::Own { unit, .. }) => Some(unit.offset),
-            Some(Piece::Hole { .. }) => Some(0),
-            Some(Piece::Shared { .. }) | None => None,
+            Some(Piece::Own { unit, .. }) => unit.offset,
+            // Content in several shared units counts as units of the file. Without a position, only `pieces` says why.
+            Some(Piece::Shared { place, .. }) => self.shared_unit(place.unit).map_or(0, |unit| unit.offset),
+            Some(Piece::Hole { .. }) | None => 0,
         };
-        let blocks = if start.is_some() { place.size.div_ceil(self.known().block_size.into()) } else { 0 };
-        ContentPlace { start, blocks, tail }
+        let blocks = place.size.div_ceil(self.known().block_size.into());
+        ContentPlace { start: (place.size > 0).then_some(start), blocks, tail }
     }
 
     /// Only the end of a file is shared.

@@ -1,6 +1,7 @@
 //! list, cat, info, verify, unpack and mount.
 
 use std::fs;
+use std::path::Path;
 
 use packline_testkit::mount::{self, LoopDevice};
 use packline_testkit::snapshot::{self, Except};
@@ -8,6 +9,7 @@ use packline_testkit::{Sandbox, tools};
 use serde_json::Value;
 
 use super::{SAMPLES, tree, with_samples};
+use crate::sandbox;
 
 #[test]
 fn lists_and_prints_what_a_squashfs_image_of_the_tree_has() {
@@ -63,6 +65,25 @@ fn unpacks_everything() {
         sandbox.good(&["unpack", name, "out", "-q"]);
         snapshot::assert_same(name, &expected, &sandbox.snapshot("out"), Except::default());
         sandbox.remove("out");
+    }
+}
+
+/// Fragments in these images cross clusters, and files share clusters.
+#[test]
+fn unpacks_what_diff_reads() {
+    let sandbox = sandbox();
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../erofs/tests/images");
+    let names =
+        ["fragments", "large", "compressed/zstd-wideall", "compressed/lz4-fragdedupe", "compressed/lzma-dedupe"];
+    for name in names {
+        fs::copy(images.join(name).with_extension("erofs"), sandbox.at("image")).unwrap();
+        for jobs in ["0", "2"] {
+            sandbox.good(&["unpack", "-q", "-j", jobs, "image", "out"]);
+            let differences = sandbox.good(&["diff", "-OPTXH", "image", "out"]).text();
+            assert_eq!(differences, "", "{name} with {jobs} workers");
+            sandbox.remove("out");
+        }
+        sandbox.remove("image");
     }
 }
 

@@ -239,7 +239,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         loop {
             let whole = if at < end { self.unit_of(at) } else { None };
             let ended = self.ends.first_key_value().map(|(&unit, _)| unit);
-            let Some(unit) = whole.into_iter().chain(ended).min() else { return Ok(()) };
+            let Some(unit) = whole.into_iter().chain(ended).min() else { return self.all_fed(at, end) };
             let ends = self.ends.remove(&unit).unwrap_or_default();
             let mut batch = Batch { unit: self.shared_unit(unit)?, tails: Vec::new(), files: 0, bytes: 0 };
             for end in ends {
@@ -252,6 +252,15 @@ impl<'f, 'o> Feeder<'f, 'o> {
             }
             self.feed_batch(&mut batch)?;
         }
+    }
+
+    /// Returns an error if files `at..end` are left: no file may be left out without a word.
+    fn all_fed(&self, at: usize, end: usize) -> Result<(), Stop> {
+        if at == end {
+            return Ok(());
+        }
+        let file = self.window.files()[at];
+        Err(Fault::Work(self.fault(&file, ReadError::internal("its content has no position".to_string()))))
     }
 
     /// Returns the shared unit at the end of a file of the window.

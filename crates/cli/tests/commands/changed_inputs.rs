@@ -170,12 +170,13 @@ fn an_image_that_another_program_changes_is_not_replaced() {
         let mut command = sandbox.command(words);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(&tar[..512]).unwrap();
+        // The format of standard input is recognised by its first 1028 bytes, before anything else is opened.
+        stdin.write_all(&tar[..1536]).unwrap();
         std::thread::sleep(Duration::from_millis(1200));
         sandbox.write("other", &other);
         fs::rename(sandbox.at("other"), sandbox.at("i.sqfs")).unwrap();
         // Only one of them reads it.
-        let _: std::io::Result<()> = stdin.write_all(&tar[512..]);
+        let _: std::io::Result<()> = stdin.write_all(&tar[1536..]);
         drop(stdin);
         let ran = end(child);
         assert!(ran.status == 1 && ran.stderr.contains("another program changed it"), "{words:?}: {ran:?}");

@@ -254,7 +254,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         }
     }
 
-    /// Returns an error if files `at..end` are left: no file may be left out without a word.
+    /// Returns an error if files `at..end` are left: otherwise files would be missing in silence.
     fn all_fed(&self, at: usize, end: usize) -> Result<(), Stop> {
         if at == end {
             return Ok(());

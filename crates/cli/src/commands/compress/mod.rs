@@ -124,7 +124,7 @@ struct Threads {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Compression")]
 pub(crate) struct Compression {
-    /// Choose the effort; short forms: -1 to -22. Level N is --codec=slack+zstd:level=N [default: 3]
+    /// Choose the effort (short forms: -1 to -22). Level N is --codec=slack+zstd:level=N [default: 3]
     #[arg(long, conflicts_with = "codec", value_parser = number::<u32>(1..=22))]
     level: Option<u32>,
     /// Compress faster and larger than level 1: --codec=slack+zstd:level=-N. Without N, N is 1

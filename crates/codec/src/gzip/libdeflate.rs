@@ -1,6 +1,6 @@
 //! DEFLATE by libdeflate: one call per block, with a reused context.
 
-use std::os::raw::c_int;
+use std::os::raw::{c_int, c_void};
 use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
@@ -78,6 +78,17 @@ impl Drop for Deflater {
     }
 }
 
+/// A function of the library that decompresses one block: context, input, output, bytes read, bytes written.
+type Decompress = unsafe extern "C" fn(
+    *mut sys::libdeflate_decompressor,
+    *const c_void,
+    usize,
+    *mut c_void,
+    usize,
+    *mut usize,
+    *mut usize,
+) -> sys::libdeflate_result;
+
 /// Decompresses zlib streams of any encoder.
 pub(crate) struct Inflater {
     context: NonNull<sys::libdeflate_decompressor>,
@@ -96,12 +107,16 @@ impl Inflater {
 
     /// Returns the library's code, the bytes read and the bytes written.
     fn inflate(&mut self, src: &[u8], dst: &mut [u8]) -> (sys::libdeflate_result, usize, usize) {
+        self.run(sys::libdeflate_zlib_decompress_ex, src, dst)
+    }
+
+    fn run(&mut self, decompress: Decompress, src: &[u8], dst: &mut [u8]) -> (sys::libdeflate_result, usize, usize) {
         let mut taken = 0;
         let mut made = 0;
-        // SAFETY: the context lives; both buffers are valid for the lengths given and do not overlap; the two counters
-        // are valid for writing.
+        // SAFETY: the function is one of the library's; the context lives; both buffers are valid for the lengths given and do not
+        // overlap; the two counters are valid for writing.
         let code = unsafe {
-            sys::libdeflate_zlib_decompress_ex(
+            decompress(
                 self.context.as_ptr(),
                 src.as_ptr().cast(),
                 src.len(),
@@ -116,20 +131,7 @@ impl Inflater {
 
     /// Decodes raw DEFLATE; returns the number of bytes written.
     pub(super) fn inflate_bare(&mut self, src: &[u8], dst: &mut [u8]) -> Result<usize, CodecError> {
-        let mut taken = 0;
-        let mut made = 0;
-        // SAFETY: as in `inflate`.
-        let code = unsafe {
-            sys::libdeflate_deflate_decompress_ex(
-                self.context.as_ptr(),
-                src.as_ptr().cast(),
-                src.len(),
-                dst.as_mut_ptr().cast(),
-                dst.len(),
-                &mut taken,
-                &mut made,
-            )
-        };
+        let (code, taken, made) = self.run(sys::libdeflate_deflate_decompress_ex, src, dst);
         let size = src.len();
         let bad = |reason| Err(CodecError::Malformed { codec: DEFLATE, size, reason });
         match code {

@@ -78,10 +78,11 @@ pub mod requests {
     pub use crate::container::image_place::{ImagePlace, SquashFsImage};
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
+    pub use crate::pack::image_options::ImageOptions;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;
     pub use crate::pack::request::{ImageRequest, PackContainer, PackRequest};
-    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary};
+    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, WrittenEnd, WrittenImage};
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{

@@ -1,7 +1,7 @@
 //! The summary of a pack, for people and as JSON.
 
 use packline::Container;
-use packline::requests::{DryRun, ImageSummary};
+use packline::requests::{DryRun, ImageSummary, WrittenEnd};
 use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn stored(summary: &ImageSummary) -> String {
             format!(", {} with {tails}", count(number, "fragment block"))
         }
     };
-    format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes.into(), "inode"))
+    format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes(), "inode"))
 }
 
 /// Returns text about what was read back, and the time that it took.
@@ -194,7 +194,7 @@ fn counted(summary: &ImageSummary) -> RunStats {
 }
 
 fn tables_text(summary: &ImageSummary) -> String {
-    let end = &summary.image.end;
+    let WrittenEnd::SquashFs(end) = &summary.image.end;
     format!(
         "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
         show_bytes(end.inode_table),
@@ -246,11 +246,11 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "errors": summary.errors,
         "warnings": summary.warnings,
         "replaced": summary.replaced,
-        "inodes": image.end.inodes,
+        "inodes": image.end.inodes(),
         "source_bytes": summary.source_bytes,
         "content_bytes": image.content_bytes,
         "data_bytes": image.data_bytes,
-        "image_bytes": image.end.bytes_used,
+        "image_bytes": image.end.bytes_used(),
         "output_bytes": summary.output_bytes,
         "ratio_percent": summary.ratio_percent(),
         "blocks": image.blocks,
@@ -269,7 +269,7 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
 }
 
 fn tables(summary: &ImageSummary) -> Value {
-    let end = &summary.image.end;
+    let WrittenEnd::SquashFs(end) = &summary.image.end;
     json!({
         "inode_bytes": end.inode_table,
         "directory_bytes": end.directory_table,

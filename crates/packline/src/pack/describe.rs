@@ -59,15 +59,12 @@ pub(super) fn describe(
     let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
     let display_path = display_path.clone();
     let replaced_input = replaced_input(&source, &image, &display_path);
-    let valid = image.options.codec.validate(image.options.block_size.bytes());
-    valid.map_err(|cause| Error::Image {
-        path: display_path.clone(),
-        cause: Box::new(packline_squashfs::Error::from(cause)),
-    })?;
+    let valid = image.options.validate();
+    valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let Output::File { .. } = target {
         refuse_input(&source, &display_path)?;
     }
-    if !image.options.xattrs {
+    if !image.options.xattrs() {
         // Attributes that are not stored need not be supported.
         image.changes.unsupported = Unsupported::Ignore;
     }

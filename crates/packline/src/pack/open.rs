@@ -85,7 +85,7 @@ impl Setup {
             root: self.image.root.unwrap_or(self.image.defaults),
             defaults: self.image.defaults,
             order: self.image.order.clone().unwrap_or_default(),
-            block_size: Some(self.image.options.block_size),
+            block_size: Some(self.image.options.block_size()),
             compared,
             warned,
             inputs: Some(&self.inputs),

@@ -124,7 +124,7 @@ impl<'o> Packer<'o> {
         let mut request = PackRequest::new(source, Output::File { path: output, force: self.replace }, options);
         request.resources = self.resources;
         let (content_bytes, output_bytes, workers) = match pack(request, self.observer.unwrap_or(&mut silent))? {
-            PackSummary::SquashFs(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
+            PackSummary::Image(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
             #[cfg(feature = "lrz")]
             PackSummary::Lrz(written) => (written.plain, written.stored, written.workers),
         };

@@ -14,6 +14,7 @@ use packline_tree::Bytes;
 use packline_tree::Meta;
 
 use super::bases::BaseImage;
+use super::image_options::ImageOptions;
 use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::changes::Changes;
@@ -42,18 +43,18 @@ pub struct PackRequest {
 /// The container of a pack, with its options.
 #[non_exhaustive]
 pub enum PackContainer {
-    /// A SquashFS image.
+    /// An image of a file system.
     Image(Box<ImageRequest>),
     /// A .lrz file. It holds a directory as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
     Lrz(LrzRequest),
 }
 
-/// A SquashFS image to be packed.
+/// An image to be packed.
 #[non_exhaustive]
 pub struct ImageRequest {
     /// Options that affect the image's bytes.
-    pub options: Options,
+    pub options: ImageOptions,
     /// An image whose entries come before those of the source.
     pub append_to: Option<AppendTo>,
     /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
@@ -107,7 +108,7 @@ impl LrzRequest {
 }
 
 impl ImageRequest {
-    /// An image with a codec (`zstd:level=19`; `None`: zstd) and a block size.
+    /// A SquashFS image with a codec (`zstd:level=19`; `None`: zstd) and a block size.
     ///
     /// # Errors
     /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size.
@@ -119,9 +120,9 @@ impl ImageRequest {
     }
 
     /// Packs everything unchanged.
-    pub fn new(options: Options) -> ImageRequest {
+    pub fn new(options: impl Into<ImageOptions>) -> ImageRequest {
         ImageRequest {
-            options,
+            options: options.into(),
             append_to: None,
             offset: 0,
             tar: TarOptions::default(),

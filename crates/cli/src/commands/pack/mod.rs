@@ -10,7 +10,7 @@ mod sources;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{FileKind, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
+use packline::requests::{FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_codec::CodecError;
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
@@ -229,7 +229,7 @@ impl Command for Pack {
             run.errors
         } else {
             match run_pack(request, style, io).map_err(|failure| self.explain(failure))? {
-                PackSummary::SquashFs(summary) => summary.errors,
+                PackSummary::Image(summary) => summary.errors,
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
@@ -269,7 +269,9 @@ impl Pack {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
-            self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
+            match &mut image.options {
+                ImageOptions::SquashFs(options) => self.layout.apply(&self.compression, time.unwrap_or(0), options),
+            }
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
@@ -304,8 +306,8 @@ impl Pack {
         if let PackContainer::Image(image) = &mut options
             && self.compression.smallest
         {
-            let smallest = image.options.codec.smallest();
-            image.options.codec = smallest.map_err(not_smallest)?;
+            let codec = image.options.codec_mut();
+            *codec = codec.smallest().map_err(not_smallest)?;
         }
         Ok(options)
     }

@@ -1,0 +1,84 @@
+//! The options of an image by its file system, and the facts about them that the phases of a pack need.
+
+use packline_cache::Lookup;
+use packline_codec::{METADATA_BLOCK_SIZE, Spec};
+use packline_runtime::memory::Demand;
+use packline_squashfs::Error;
+
+/// The options that determine the bytes of an image, by its file system.
+#[derive(Debug, Clone)]
+pub enum ImageOptions {
+    /// A SquashFS image.
+    SquashFs(packline_squashfs::Options),
+}
+
+impl From<packline_squashfs::Options> for ImageOptions {
+    fn from(options: packline_squashfs::Options) -> ImageOptions {
+        ImageOptions::SquashFs(options)
+    }
+}
+
+impl ImageOptions {
+    /// The codec of the contents.
+    pub fn codec(&self) -> &Spec {
+        match self {
+            ImageOptions::SquashFs(options) => &options.codec,
+        }
+    }
+
+    /// The codec of the contents, to change it.
+    pub fn codec_mut(&mut self) -> &mut Spec {
+        match self {
+            ImageOptions::SquashFs(options) => &mut options.codec,
+        }
+    }
+
+    /// Checks that the codec works with the block size.
+    pub(super) fn validate(&self) -> Result<(), Error> {
+        match self {
+            ImageOptions::SquashFs(options) => {
+                Ok(options.codec.validate(options.block_size.bytes())?)
+            }
+        }
+    }
+
+    /// The size of a block of content in bytes.
+    pub(super) fn block_size(&self) -> u32 {
+        match self {
+            ImageOptions::SquashFs(options) => options.block_size.into(),
+        }
+    }
+
+    /// The smallest window in bytes that occupies all workers.
+    pub(super) fn min_window(&self) -> usize {
+        match self {
+            ImageOptions::SquashFs(options) => packline_squashfs::min_window(options.block_size),
+        }
+    }
+
+    /// Whether extended attributes are stored.
+    pub(super) fn xattrs(&self) -> bool {
+        match self {
+            ImageOptions::SquashFs(options) => options.xattrs,
+        }
+    }
+
+    /// The image is padded to a multiple of this many bytes.
+    #[cfg(feature = "verity")]
+    pub(super) fn pad(&self) -> u32 {
+        match self {
+            ImageOptions::SquashFs(options) => options.pad,
+        }
+    }
+
+    /// Memory of the encoders of one worker and of its buffers: an input block and an output block. `verify` is whether the image is read back:
+    /// a decoder replaces the encoders then.
+    pub(super) fn demand(&self, lookup: &Lookup, verify: bool) -> Demand {
+        let codec = self.codec();
+        let block = self.block_size() as usize;
+        let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
+        let encoders = encoders + lookup.encoder_memory(codec, block);
+        let decoder = if verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
+        Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
+    }
+}

@@ -53,6 +53,13 @@ pub fn kernel_mounts(codec: &str) -> bool {
     kernel_reads(codec) && loop_devices()
 }
 
+/// Returns whether the kernel mounts EROFS images for this process. If not, the test is skipped as in [`tools::need`].
+pub fn kernel_mounts_erofs() -> bool {
+    let filesystems = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let known = filesystems.lines().any(|line| line.ends_with("\terofs"));
+    (known || tools::skip("needs EROFS in the kernel")) && loop_devices()
+}
+
 /// A mounted image. Unmounted when dropped.
 #[derive(Debug)]
 pub struct Mounted {
@@ -70,10 +77,19 @@ impl Mounted {
 
     /// As [`Mounted::kernel`], of an image that begins at a byte of the file.
     pub fn kernel_at(image: &Path, offset: u64) -> Result<Mounted, String> {
+        Mounted::image("squashfs", image, offset)
+    }
+
+    /// As [`Mounted::kernel_at`], with the kernel's EROFS.
+    pub fn erofs_at(image: &Path, offset: u64) -> Result<Mounted, String> {
+        Mounted::image("erofs", image, offset)
+    }
+
+    fn image(file_system: &str, image: &Path, offset: u64) -> Result<Mounted, String> {
         let point = point()?;
         let mut command = Command::new("mount");
         let options = format!("loop,ro,offset={offset}");
-        tools::run(command.args(["-t", "squashfs", "-o", &options]).arg(image).arg(point.path()))?;
+        tools::run(command.args(["-t", file_system, "-o", &options]).arg(image).arg(point.path()))?;
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 

@@ -1,6 +1,5 @@
 //! The summary of a pack, for people and as JSON.
 
-use packline::Container;
 use packline::requests::{DryRun, ImageSummary, WrittenEnd};
 use packline_cache::Counts;
 use packline_engine::RunStats;
@@ -22,7 +21,7 @@ const VALUES: usize = 11;
 pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
     let counts = &image.counts;
-    let name = Container::SquashFs.name();
+    let name = image.end.container().name();
     let size = format!(
         "size: {} in, {} out{}",
         show_bytes(image.content_bytes),
@@ -237,7 +236,7 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
     let counts = &image.counts;
     let saved = &image.saved;
     json!({
-        "format": Container::SquashFs.name(),
+        "format": image.end.container().name(),
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,

@@ -145,7 +145,7 @@ impl Bases {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.index_limit(resources, spare), engine };
-        let base = Arc::new(Base::of_source(squashfs(source)?, of_squashfs(options), &settings)?);
+        let base = Arc::new(Base::of_source(squashfs(source)?, of_squashfs(options)?, &settings)?);
         self.list.push((source.display_path.clone(), Arc::clone(&base)));
         Ok(base)
     }
@@ -238,7 +238,7 @@ fn open(
 ) -> Result<Base, Error> {
     let engine = engine(opened, resources, memory.unwrap_or(0))?;
     let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
-    let base = squashfs(opened).and_then(|image| Base::open(image, of_squashfs(options), &settings));
+    let base = squashfs(opened).and_then(|image| Base::open(image, of_squashfs(options)?, &settings));
     base.map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause).into(),
         BaseError::Memory { blocks, allowed, needed } => {
@@ -253,9 +253,13 @@ fn open(
 }
 
 /// The options of an image that reuses blocks.
-fn of_squashfs(options: &ImageOptions) -> &Options {
+fn of_squashfs(options: &ImageOptions) -> Result<&Options, BaseError> {
     match options {
-        ImageOptions::SquashFs(options) => options,
+        ImageOptions::SquashFs(options) => Ok(options),
+        ImageOptions::Erofs(_) => {
+            let what = "blocks are not reused in an EROFS image".to_string();
+            Err(BaseError::Fit { what, expected: "a SquashFS image as the output".to_string() })
+        }
     }
 }
 

@@ -5,11 +5,15 @@ use packline_codec::{METADATA_BLOCK_SIZE, Spec};
 use packline_runtime::memory::Demand;
 use packline_squashfs::Error;
 
+use crate::sources::changes::limits::EntryLimits;
+
 /// The options that determine the bytes of an image, by its file system.
 #[derive(Debug, Clone)]
 pub enum ImageOptions {
     /// A SquashFS image.
     SquashFs(packline_squashfs::Options),
+    /// An EROFS image.
+    Erofs(packline_erofs::Options),
 }
 
 impl From<packline_squashfs::Options> for ImageOptions {
@@ -18,11 +22,18 @@ impl From<packline_squashfs::Options> for ImageOptions {
     }
 }
 
+impl From<packline_erofs::Options> for ImageOptions {
+    fn from(options: packline_erofs::Options) -> ImageOptions {
+        ImageOptions::Erofs(options)
+    }
+}
+
 impl ImageOptions {
     /// The codec of the contents.
     pub fn codec(&self) -> &Spec {
         match self {
             ImageOptions::SquashFs(options) => &options.codec,
+            ImageOptions::Erofs(options) => &options.codec,
         }
     }
 
@@ -30,22 +41,23 @@ impl ImageOptions {
     pub fn codec_mut(&mut self) -> &mut Spec {
         match self {
             ImageOptions::SquashFs(options) => &mut options.codec,
+            ImageOptions::Erofs(options) => &mut options.codec,
         }
     }
 
-    /// Checks that the codec works with the block size.
+    /// Checks that the options go together.
     pub(super) fn validate(&self) -> Result<(), Error> {
         match self {
-            ImageOptions::SquashFs(options) => {
-                Ok(options.codec.validate(options.block_size.bytes())?)
-            }
+            ImageOptions::SquashFs(options) => Ok(options.codec.validate(options.block_size.bytes())?),
+            ImageOptions::Erofs(options) => options.validate(),
         }
     }
 
-    /// The size of a block of content in bytes.
+    /// The largest number of bytes of content that are compressed together.
     pub(super) fn block_size(&self) -> u32 {
         match self {
             ImageOptions::SquashFs(options) => options.block_size.into(),
+            ImageOptions::Erofs(options) => options.block_size.into(),
         }
     }
 
@@ -53,6 +65,7 @@ impl ImageOptions {
     pub(super) fn min_window(&self) -> usize {
         match self {
             ImageOptions::SquashFs(options) => packline_squashfs::min_window(options.block_size),
+            ImageOptions::Erofs(options) => packline_erofs::min_window(options.block_size),
         }
     }
 
@@ -60,6 +73,7 @@ impl ImageOptions {
     pub(super) fn xattrs(&self) -> bool {
         match self {
             ImageOptions::SquashFs(options) => options.xattrs,
+            ImageOptions::Erofs(options) => options.xattrs,
         }
     }
 
@@ -68,6 +82,15 @@ impl ImageOptions {
     pub(super) fn pad(&self) -> u32 {
         match self {
             ImageOptions::SquashFs(options) => options.pad,
+            ImageOptions::Erofs(options) => options.pad,
+        }
+    }
+
+    /// The limits of the attributes of an entry.
+    pub(super) fn limits(&self) -> EntryLimits {
+        match self {
+            ImageOptions::SquashFs(_) => EntryLimits::SQUASHFS,
+            ImageOptions::Erofs(_) => EntryLimits::EROFS,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::source::Source;
 
-/// Packs a tree into a SquashFS image or a .lrz file.
+/// Packs a tree into a SquashFS image, an EROFS image or a .lrz file.
 ///
 /// The output's bytes depend on the source, the container, the codec, the block size and the exclusions, and on nothing else.
 pub struct Packer<'o> {
@@ -69,7 +69,7 @@ impl<'o> Packer<'o> {
         Packer { codec: Some(codec.into()), ..self }
     }
 
-    /// Bytes of a block of a SquashFS image: a power of two from 4 KiB to 1 MiB.
+    /// Bytes of a block of a SquashFS image, or of the content of a cluster of an EROFS image: a power of two from 4 KiB to 1 MiB.
     #[must_use]
     pub fn block_size(self, bytes: u32) -> Packer<'o> {
         Packer { block_size: Some(bytes), ..self }

@@ -119,6 +119,16 @@ impl ImageRequest {
         Ok(ImageRequest::new(options))
     }
 
+    /// An EROFS image with a codec (`None`: zstd) and the largest number of bytes of content of a cluster.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that EROFS does not have.
+    pub fn parse_erofs(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
+        let mut options = packline_erofs::Options::new(packline_erofs::parse_codec(codec.unwrap_or("zstd"))?);
+        options.block_size = block_size.unwrap_or(options.block_size);
+        Ok(ImageRequest::new(options))
+    }
+
     /// Packs everything unchanged.
     pub fn new(options: impl Into<ImageOptions>) -> ImageRequest {
         ImageRequest {
@@ -168,6 +178,7 @@ impl PackContainer {
     ) -> Result<PackContainer, Error> {
         match container {
             Container::SquashFs => Ok(ImageRequest::parse(codec, block_size)?.into()),
+            Container::Erofs => Ok(ImageRequest::parse_erofs(codec, block_size)?.into()),
             #[cfg(feature = "lrz")]
             Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
             #[cfg(not(feature = "lrz"))]

@@ -1,0 +1,78 @@
+//! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
+
+use packline_erofs::{Kernel, Options, Uuid};
+
+use crate::args::value::text;
+use crate::args::{Invocation, wrong};
+use crate::ui::failure::Failure;
+
+/// Longest label in bytes. Linux before 7.0 needs a byte of zero after it.
+const LABEL_MOST: usize = 15;
+
+const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
+
+/// The options of a SquashFS image that an EROFS image does not have, and why.
+const REFUSED: [(&str, &str); 5] = [
+    ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
+    ("layout", "an EROFS image has only one layout"),
+    ("exportable", "only a SquashFS image has an export table"),
+    ("base", NO_BASE),
+    ("base-any", NO_BASE),
+];
+
+/// What an EROFS image has and a SquashFS image does not.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "EROFS images")]
+pub struct ErofsOptions {
+    /// Write an image that this Linux version and later ones can mount, such as 5.15. zstd needs 6.10, fragments need 6.1 [default: 6.10]
+    #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
+    kernel: Option<Kernel>,
+    /// Set the volume label, at most 15 bytes
+    #[arg(long, value_name = "LABEL", value_parser = text(label))]
+    label: Option<String>,
+    /// Set the UUID of the file system [default: derived from the content of the image]
+    #[arg(long, value_name = "UUID", value_parser = text(str::parse::<packline_verity::Uuid>))]
+    uuid: Option<packline_verity::Uuid>,
+}
+
+fn label(text: &str) -> Result<String, String> {
+    match text.len() {
+        0..=LABEL_MOST => Ok(text.to_string()),
+        bytes => Err(format!("'{text}' has {bytes} bytes (expected at most {LABEL_MOST})")),
+    }
+}
+
+impl ErofsOptions {
+    /// Sets the options that the command line names.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a codec or an option that needs a later kernel.
+    pub fn apply(&self, options: &mut Options) -> Result<(), Failure> {
+        if let Some(kernel) = self.kernel {
+            options.kernel = kernel;
+        }
+        if let Some(label) = &self.label {
+            options.label = label.clone().into_bytes();
+        }
+        if let Some(uuid) = self.uuid {
+            options.uuid = Uuid::Given(uuid.0);
+        }
+        options.validate().map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+/// Rejects the options of a SquashFS image.
+pub fn refuse_options(invocation: &Invocation) -> Result<(), Failure> {
+    match REFUSED.iter().find(|(long, _)| invocation.has(long)) {
+        Some((long, why)) => Err(wrong(long, why)),
+        None => Ok(()),
+    }
+}
+
+/// Rejects [`ErofsOptions`] for a SquashFS image.
+pub fn refuse_own_options(invocation: &Invocation) -> Result<(), Failure> {
+    match ["kernel", "label", "uuid"].into_iter().find(|long| invocation.has(long)) {
+        Some(long) => Err(wrong(long, "a SquashFS image has none; --format erofs, or a name that ends in .erofs, writes an EROFS image")),
+        None => Ok(()),
+    }
+}

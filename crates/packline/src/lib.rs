@@ -1,6 +1,6 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
-//! - [`Packer`] packs a directory or a tar into a SquashFS image or a .lrz file.
+//! - [`Packer`] packs a directory or a tar into a SquashFS image, an EROFS image or a .lrz file.
 //! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
 //! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.

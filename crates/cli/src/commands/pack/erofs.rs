@@ -12,10 +12,11 @@ const LABEL_MOST: usize = 15;
 const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
 
 /// The options of a SquashFS image that an EROFS image does not have, and why.
-const REFUSED: [(&str, &str); 5] = [
+const REFUSED: [(&str, &str); 6] = [
     ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
     ("layout", "an EROFS image has only one layout"),
     ("exportable", "only a SquashFS image has an export table"),
+    ("no-pad", "an EROFS image always ends at a multiple of 4K"),
     ("base", NO_BASE),
     ("base-any", NO_BASE),
 ];

@@ -41,6 +41,7 @@ fn pack_names_options_of_another_file_system() {
         (&["--exportable"][..], "--exportable: only a SquashFS image has an export table"),
         (&["--layout", "stable"], "--layout: an EROFS image has only one layout"),
         (&["--no-compress", "data"], "--no-compress: an EROFS image has no such parts; -c none "),
+        (&["--no-pad"], "--no-pad: an EROFS image always ends at a multiple of 4K"),
         (&["--base", "tree.sqfs"], "--base: blocks are reused only in a SquashFS image"),
         (&["-c", "xz"], "--codec: "),
         (&["-c", "lzo"], "--codec: "),

@@ -7,8 +7,8 @@
 //! on memory.
 
 use crate::Error;
-use crate::write::blocks::Blocks;
-use crate::write::digest::Digest;
+use crate::blocks::Blocks;
+use crate::digest::Digest;
 
 /// Action for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,17 @@
 //! The in-order decisions: which parts of each file are stored, shared, packed into a fragment block or left out as holes.
 
-use packline_codec::{Anchor, Spec};
+use packline_codec::Anchor;
 use packline_engine::Outbox;
 use packline_runtime::TaskError;
 
-use crate::format::layout::{DataLayout, FileLayout};
-use crate::write::batch::Batch;
-use crate::write::blocks::Blocks;
-use crate::write::digest::Digest;
-use crate::write::fragments::{Fragments, NewTail};
-use crate::write::run_matcher::{RunMatcher, Step};
-use crate::write::slab::{Item, PieceKind};
-use crate::write::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};
-use crate::{BlockSize, Error, Options};
+use crate::batch::Batch;
+use crate::blocks::Blocks;
+use crate::digest::Digest;
+use crate::fragments::{Fragments, NewTail};
+use crate::run_matcher::{RunMatcher, Step};
+use crate::slab::{Item, PieceKind};
+use crate::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};
+use crate::{BlockSize, DataLayout, DataOptions, Error, FileLayout};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -62,11 +61,11 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     /// `window` bounds the memory of the pipeline in bytes.
-    pub(crate) fn new(options: &Options, window: usize) -> Decisions {
-        let stored_fragments = options.stored.fragments || matches!(options.codec, Spec::None);
+    pub(crate) fn new(options: &DataOptions, window: usize) -> Decisions {
+        let stored_fragments = options.stored_fragments || !options.compresses;
         Decisions {
             blocks: Blocks::default(),
-            fragments: Fragments::new(options.fragment_size(), window),
+            fragments: Fragments::new(options, window),
             saved: Saved::default(),
             files: Vec::new(),
             sizes: Vec::new(),
@@ -120,7 +119,8 @@ impl Decisions {
         for (file, other) in self.replaced {
             self.files[file as usize] = self.files[other as usize];
         }
-        Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
+        let fragments = self.fragments.into_table();
+        Ok(DataLayout { files: self.files, sizes: self.sizes, fragments, end, ..DataLayout::default() })
     }
 
     fn piece(

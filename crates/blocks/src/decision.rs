@@ -5,10 +5,10 @@ use packline_engine::Outbox;
 use packline_runtime::TaskError;
 
 use crate::batch::Batch;
+use crate::block_matcher::BlockMatcher;
 use crate::blocks::Blocks;
 use crate::digest::Digest;
 use crate::fragments::{Fragments, NewTail};
-use crate::block_matcher::BlockMatcher;
 use crate::run_matcher::{RunMatcher, Step};
 use crate::slab::{Item, PieceKind};
 use crate::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use packline_blocks::{FileHints, Start};
 use packline_cache::Lookup;
 use packline_runtime::{Resources, Sink};
-use packline_squashfs::{FileHints, Start};
 use packline_tree::{Meta, Source};
 
 use super::bases::Bases;
@@ -61,7 +61,7 @@ impl ImageJob {
         self,
         sink: &'s mut dyn Sink,
         source: &mut ObservedSource<'_>,
-    ) -> Result<ImageWriter<'s>, packline_squashfs::Error> {
+    ) -> Result<ImageWriter<'s>, packline_blocks::Error> {
         let config = self.resources.config(self.plan.workers, self.plan.window);
         let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
         let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };

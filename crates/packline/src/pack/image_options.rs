@@ -1,9 +1,9 @@
 //! The options of an image by its file system, and the facts about them that the phases of a pack need.
 
+use packline_blocks::{Error, min_window};
 use packline_cache::Lookup;
 use packline_codec::{METADATA_BLOCK_SIZE, Spec};
 use packline_runtime::memory::Demand;
-use packline_squashfs::Error;
 
 use crate::sources::changes::limits::EntryLimits;
 
@@ -64,8 +64,8 @@ impl ImageOptions {
     /// The smallest window in bytes that occupies all workers.
     pub(super) fn min_window(&self) -> usize {
         match self {
-            ImageOptions::SquashFs(options) => packline_squashfs::min_window(options.block_size),
-            ImageOptions::Erofs(options) => packline_erofs::min_window(options.block_size),
+            ImageOptions::SquashFs(options) => min_window(options.block_size),
+            ImageOptions::Erofs(options) => min_window(options.block_size),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The writer of an image, by its file system.
 
+use packline_blocks::{Error, FileHints, Start};
 use packline_engine::Config;
 use packline_runtime::{Observer, Sink};
-use packline_squashfs::{Error, FileHints, Start};
 use packline_tree::{Entry, Source};
 
 use super::image_options::ImageOptions;

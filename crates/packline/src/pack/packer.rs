@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use packline_blocks::BlockSize;
 use packline_image::Output;
 use packline_runtime::{Observer, Resources, Unobserved};
-use packline_squashfs::BlockSize;
 use packline_tree::Patterns;
 
 use super::pack;

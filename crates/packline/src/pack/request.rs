@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
+use packline_blocks::BlockSize;
 use packline_cache::BlockCache;
 use packline_image::Output;
 use packline_manifests::PseudoFile;
 use packline_runtime::{Resources, Temporaries};
-use packline_squashfs::{BlockSize, Options, parse_codec};
+use packline_squashfs::{Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
 use packline_tree::Meta;

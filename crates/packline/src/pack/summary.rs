@@ -1,7 +1,8 @@
 //! Result of a pack.
 
+use packline_blocks::{Counts, ReadBack, Saved};
 use packline_engine::{QueueStats, Stats, WorkerStats};
-use packline_squashfs::{Counts, ImageEnd, ReadBack, Saved};
+use packline_squashfs::ImageEnd;
 
 /// Result of a pack, by container.
 #[derive(Debug, Clone)]

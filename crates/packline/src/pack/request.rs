@@ -6,6 +6,7 @@ use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
 use packline_blocks::BlockSize;
 use packline_cache::BlockCache;
+use packline_codec::{CodecError, Spec};
 use packline_image::Output;
 use packline_manifests::PseudoFile;
 use packline_runtime::{Resources, Temporaries};
@@ -125,7 +126,7 @@ impl ImageRequest {
     /// # Errors
     /// [`Error::Codec`] for a codec that EROFS does not have.
     pub fn parse_erofs(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
-        let mut options = packline_erofs::Options::new(packline_erofs::parse_codec(codec.unwrap_or("zstd"))?);
+        let mut options = packline_erofs::Options::new(erofs_codec(codec.unwrap_or("zstd"))?);
         options.block_size = block_size.unwrap_or(options.block_size);
         Ok(ImageRequest::new(options))
     }
@@ -194,12 +195,23 @@ impl PackContainer {
     }
 }
 
+/// Parses a codec of EROFS.
+fn erofs_codec(text: &str) -> Result<Spec, CodecError> {
+    let known = packline_erofs::CODECS.join(", ");
+    match Spec::parse(text) {
+        Ok(codec) if packline_erofs::CODECS.contains(&codec.name()) => Ok(codec),
+        Ok(codec) => Err(CodecError::NotOfFormat { codec: codec.name(), format: "EROFS", known }),
+        Err(CodecError::UnknownCodec { found, .. }) => Err(CodecError::UnknownCodec { found, known }),
+        Err(other) => Err(other),
+    }
+}
+
 /// The error for a feature that .lrz files do not have.
 #[cfg(feature = "lrz")]
 pub(crate) fn no_lrz(what: &str) -> Error {
     Error::Request {
         what: format!("{what} for a .lrz file, which holds a tar"),
-        expected: "a SquashFS image".to_string(),
+        expected: "a SquashFS or EROFS image".to_string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
-use packline_erofs::{Kernel, Options, Uuid};
+use packline_erofs::{Fragments, Kernel, Options, Uuid};
 
 use crate::args::value::text;
 use crate::args::{Invocation, wrong};
@@ -25,7 +25,7 @@ const REFUSED: [(&str, &str); 6] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "EROFS images")]
 pub struct ErofsOptions {
-    /// Write an image that this Linux version and later ones can mount, such as 5.15. zstd needs 6.10, fragments need 6.1 [default: 6.10]
+    /// Write an image that Linux of this version mounts. Before 6.1, tail ends and equal contents do not share blocks [default: 6.10]
     #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
     kernel: Option<Kernel>,
     /// Set the volume label, at most 15 bytes
@@ -48,9 +48,12 @@ impl ErofsOptions {
     ///
     /// # Errors
     /// [`Failure::Usage`] for a codec or an option that needs a later kernel.
-    pub fn apply(&self, options: &mut Options) -> Result<(), Failure> {
+    pub fn apply(&self, options: &mut Options, invocation: &Invocation) -> Result<(), Failure> {
         if let Some(kernel) = self.kernel {
             options.kernel = kernel;
+        }
+        if options.validate().is_err() {
+            without_sharing(options, invocation);
         }
         if let Some(label) = &self.label {
             options.label = label.clone().into_bytes();
@@ -58,7 +61,17 @@ impl ErofsOptions {
         if let Some(uuid) = self.uuid {
             options.uuid = Uuid::Given(uuid.0);
         }
-        options.validate().map_err(|error| Failure::usage(error.to_string()))
+        let hint = if invocation.has("codec") { "" } else { "; -c lz4 and -c lzma need no such version" };
+        options.validate().map_err(|error| Failure::usage(format!("{error}{hint}")))
+    }
+}
+
+/// Switches off what old kernels do not have, unless the command line asks for it.
+fn without_sharing(options: &mut Options, invocation: &Invocation) {
+    options.deduplicate = false;
+    options.sparse = false;
+    if !invocation.has("fragments") {
+        options.fragments = Fragments::Never;
     }
 }
 

@@ -284,7 +284,7 @@ impl Pack {
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
             if let ImageOptions::Erofs(options) = &mut image.options {
-                self.erofs.apply(options)?;
+                self.erofs.apply(options, invocation)?;
             }
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
@@ -469,6 +469,9 @@ fn codec_hint(codec: Option<&str>) -> String {
     let (name, parameters) = codec.unwrap_or_default().split_once(':').unwrap_or((codec.unwrap_or_default(), ""));
     if name == "omp" {
         return "; -c is the codec, and 'packline mksquashfs' takes -comp".to_string();
+    }
+    if name == "deflate" {
+        return "; gzip is the codec that EROFS calls deflate".to_string();
     }
     let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
     if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }

@@ -24,8 +24,8 @@ impl EntryLimits {
     };
 
     pub(crate) const EROFS: EntryLimits = EntryLimits {
-        stores_xattr: packline_erofs::is_supported_xattr,
-        xattrs: "user., trusted., security. and POSIX ACLs",
+        stores_xattr: packline_erofs::XattrTable::is_supported,
+        xattrs: "user., trusted., security., lustre. and POSIX ACLs",
         name_most: 255,
         times: i64::MIN..=i64::MAX,
     };

@@ -25,7 +25,7 @@ const REFUSED: [(&str, &str); 6] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "EROFS images")]
 pub struct ErofsOptions {
-    /// Write an image that Linux of this version mounts. Before 6.1, tail ends and equal contents do not share blocks [default: 6.10]
+    /// Choose the oldest Linux version that must mount the image; before 6.1, equal contents are stored again each time [default: 6.10]
     #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
     kernel: Option<Kernel>,
     /// Set the volume label, at most 15 bytes

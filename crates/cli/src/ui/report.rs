@@ -193,15 +193,19 @@ fn counted(summary: &ImageSummary) -> RunStats {
 }
 
 fn tables_text(summary: &ImageSummary) -> String {
-    let WrittenEnd::SquashFs(end) = &summary.image.end;
-    format!(
-        "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
-        show_bytes(end.inode_table),
-        show_bytes(end.directory_table),
-        show_bytes(end.other_tables),
-        end.ids,
-        end.xattr_sets
-    )
+    match &summary.image.end {
+        WrittenEnd::SquashFs(end) => format!(
+            "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
+            show_bytes(end.inode_table),
+            show_bytes(end.directory_table),
+            show_bytes(end.other_tables),
+            end.ids,
+            end.xattr_sets
+        ),
+        WrittenEnd::Erofs(end) => {
+            format!("metadata: {}, of which shared attributes {}", show_bytes(end.metadata), show_bytes(end.shared_xattrs))
+        }
+    }
 }
 
 /// Returns one JSON object on one line.
@@ -268,14 +272,19 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
 }
 
 fn tables(summary: &ImageSummary) -> Value {
-    let WrittenEnd::SquashFs(end) = &summary.image.end;
-    json!({
-        "inode_bytes": end.inode_table,
-        "directory_bytes": end.directory_table,
-        "other_bytes": end.other_tables,
-        "ids": end.ids,
-        "xattr_sets": end.xattr_sets,
-    })
+    match &summary.image.end {
+        WrittenEnd::SquashFs(end) => json!({
+            "inode_bytes": end.inode_table,
+            "directory_bytes": end.directory_table,
+            "other_bytes": end.other_tables,
+            "ids": end.ids,
+            "xattr_sets": end.xattr_sets,
+        }),
+        WrittenEnd::Erofs(end) => json!({
+            "metadata_bytes": end.metadata,
+            "shared_xattr_bytes": end.shared_xattrs,
+        }),
+    }
 }
 
 /// Returns the summary of a dry run as text.

@@ -4,6 +4,8 @@ use packline_blocks::{Counts, ReadBack, Saved};
 use packline_engine::{QueueStats, Stats, WorkerStats};
 use packline_squashfs::ImageEnd;
 
+use crate::container::by_name::Container;
+
 /// Result of a pack, by container.
 #[derive(Debug, Clone)]
 pub enum PackSummary {
@@ -78,13 +80,24 @@ pub struct WrittenImage {
 pub enum WrittenEnd {
     /// The tables of a SquashFS image.
     SquashFs(ImageEnd),
+    /// The metadata of an EROFS image.
+    Erofs(packline_erofs::ImageEnd),
 }
 
 impl WrittenEnd {
+    /// The container.
+    pub fn container(&self) -> Container {
+        match self {
+            WrittenEnd::SquashFs(_) => Container::SquashFs,
+            WrittenEnd::Erofs(_) => Container::Erofs,
+        }
+    }
+
     /// Bytes of the image, without padding.
     pub fn bytes_used(&self) -> u64 {
         match self {
             WrittenEnd::SquashFs(end) => end.bytes_used,
+            WrittenEnd::Erofs(end) => end.bytes_used,
         }
     }
 
@@ -92,6 +105,7 @@ impl WrittenEnd {
     pub fn inodes(&self) -> u64 {
         match self {
             WrittenEnd::SquashFs(end) => end.inodes.into(),
+            WrittenEnd::Erofs(end) => end.inodes,
         }
     }
 }
@@ -106,6 +120,24 @@ impl From<packline_squashfs::Summary> for WrittenImage {
             fragments: summary.fragments,
             data_bytes: summary.data_bytes,
             end: WrittenEnd::SquashFs(summary.end),
+            read_back: summary.read_back,
+            pipeline: summary.pipeline,
+            queues: summary.queues,
+            workers: summary.workers,
+        }
+    }
+}
+
+impl From<packline_erofs::Summary> for WrittenImage {
+    fn from(summary: packline_erofs::Summary) -> WrittenImage {
+        WrittenImage {
+            counts: summary.counts,
+            content_bytes: summary.content_bytes,
+            saved: summary.saved,
+            blocks: summary.blocks,
+            fragments: summary.fragments,
+            data_bytes: summary.data_bytes,
+            end: WrittenEnd::Erofs(summary.end),
             read_back: summary.read_back,
             pipeline: summary.pipeline,
             queues: summary.queues,

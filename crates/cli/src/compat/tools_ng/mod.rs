@@ -19,7 +19,7 @@ pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let counts = &image.counts;
     let saved = &image.saved;
-    let WrittenEnd::SquashFs(end) = &image.end;
+    let WrittenEnd::SquashFs(end) = &image.end else { return String::new() };
     let ratio = (image.data_bytes * 100).checked_div(image.content_bytes).unwrap_or(100);
     let lines = [
         ("Data bytes read", show_bytes(image.content_bytes)),

@@ -49,7 +49,8 @@ pub(super) struct Setup {
 /// Describes the pack of `source` into an image.
 ///
 /// # Errors
-/// [`Error::Request`] for an EROFS image to which entries are appended; [`Error::Image`] for options that do not go together; [`Error::Target`] for an output that is the input.
+/// [`Error::Request`] for an EROFS image to which entries are appended; [`Error::Image`] for options that do not go together;
+/// [`Error::Target`] for an output that is the input.
 pub(super) fn describe(
     source: Source,
     target: &Output,
@@ -105,7 +106,7 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
 
 fn not_appended() -> Error {
     Error::Request {
-        what: "entries are appended to an image in an EROFS image".to_string(),
+        what: "an EROFS image with the entries of an earlier image before its own".to_string(),
         expected: "a SquashFS image".to_string(),
     }
 }

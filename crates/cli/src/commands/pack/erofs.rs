@@ -11,6 +11,9 @@ const LABEL_MOST: usize = 15;
 
 const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
 
+const ONLY_EROFS: &str =
+    "a SquashFS image has none; --format erofs, or a name that ends in .erofs, writes an EROFS image";
+
 /// The options of a SquashFS image that an EROFS image does not have, and why.
 const REFUSED: [(&str, &str); 6] = [
     ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
@@ -86,7 +89,7 @@ pub fn refuse_options(invocation: &Invocation) -> Result<(), Failure> {
 /// Rejects [`ErofsOptions`] for a SquashFS image.
 pub fn refuse_own_options(invocation: &Invocation) -> Result<(), Failure> {
     match ["kernel", "label", "uuid"].into_iter().find(|long| invocation.has(long)) {
-        Some(long) => Err(wrong(long, "a SquashFS image has none; --format erofs, or a name that ends in .erofs, writes an EROFS image")),
+        Some(long) => Err(wrong(long, ONLY_EROFS)),
         None => Ok(()),
     }
 }

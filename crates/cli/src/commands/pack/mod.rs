@@ -114,8 +114,8 @@ struct OutputOptions {
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
 SOURCE is a directory, a tar (plain or compressed), an image, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] \
-or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without an ending; EROFS: EROFS_ENDINGS), a \
-block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
+or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
+an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
 its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
@@ -438,7 +438,7 @@ impl Pack {
             return Err(Failure::usage("the image to write is missing: packline pack SOURCE... IMAGE"));
         }
         refuse_for_definitions(invocation)?;
-        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write a SquashFS or EROFS image");
+        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write an image");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
                 Source::entries("manifest", PseudoSource::alone(pseudo).map_err(Failure::failed)?)

@@ -203,7 +203,11 @@ fn tables_text(summary: &ImageSummary) -> String {
             end.xattr_sets
         ),
         WrittenEnd::Erofs(end) => {
-            format!("metadata: {}, of which shared attributes {}", show_bytes(end.metadata), show_bytes(end.shared_xattrs))
+            format!(
+                "metadata: {}, of which shared attributes {}",
+                show_bytes(end.metadata),
+                show_bytes(end.shared_xattrs)
+            )
         }
     }
 }

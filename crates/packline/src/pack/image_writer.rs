@@ -33,12 +33,7 @@ impl<'s> ImageWriter<'s> {
         }
     }
 
-    pub(super) fn add(
-        &mut self,
-        entry: &Entry,
-        hints: FileHints,
-        source: &mut dyn Source,
-    ) -> Result<(), Error> {
+    pub(super) fn add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
         match self {
             ImageWriter::SquashFs(writer) => writer.add(entry, hints, source),
             ImageWriter::Erofs(writer) => writer.add(entry, hints, source),

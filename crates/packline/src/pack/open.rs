@@ -131,6 +131,7 @@ fn changed<'o>(
     if let Some(pseudo) = setup.image.pseudo.take() {
         source = Box::new(PseudoSource::over(source, pseudo));
     }
-    let observed = ObservedSource::new(source, changes, setup.image.options.limits(), outputs.output.size_counter(), observer);
+    let observed =
+        ObservedSource::new(source, changes, setup.image.options.limits(), outputs.output.size_counter(), observer);
     if setup.reads_twice() { observed.in_pass("packing") } else { observed }
 }

@@ -225,9 +225,18 @@ impl Layout {
             image.exportable = self.exportable;
             image.layout = self.layout;
         }
-        let (ImageOptions::SquashFs(packline_squashfs::Options { fragments, deduplicate, sparse, xattrs, pad, created, .. })
-        | ImageOptions::Erofs(packline_erofs::Options { fragments, deduplicate, sparse, xattrs, pad, created, .. })) =
-            image;
+        let (ImageOptions::SquashFs(packline_squashfs::Options {
+            fragments,
+            deduplicate,
+            sparse,
+            xattrs,
+            pad,
+            created,
+            ..
+        })
+        | ImageOptions::Erofs(packline_erofs::Options {
+            fragments, deduplicate, sparse, xattrs, pad, created, ..
+        })) = image;
         *fragments = if self.no_fragments { Fragments::Never } else { self.fragments };
         *deduplicate = !self.no_dedup;
         *sparse = !self.no_sparse;

@@ -133,7 +133,8 @@ fn has_the_label_the_uuid_and_the_time_of_the_command_line() {
     let sandbox = with_tar();
     let uuid = "00112233-4455-6677-8899-aabbccddeeff";
     sandbox.good(&["pack", "-q", "tree.tar", "a.erofs", "--label", "rootfs", "--uuid", uuid, "--time", "1000000000"]);
-    let info = |image: &str| -> Value { serde_json::from_str(&sandbox.good(&["info", "--json", image]).text()).unwrap() };
+    let info =
+        |image: &str| -> Value { serde_json::from_str(&sandbox.good(&["info", "--json", image]).text()).unwrap() };
     let given = info("a.erofs");
     assert_eq!((&given["label"], &given["uuid"]), (&"rootfs".into(), &uuid.into()));
     assert!(sandbox.good(&["info", "a.erofs"]).text().contains("2001-09-09 01:46:40 UTC (1000000000)"));
@@ -268,7 +269,8 @@ fn whiteouts_are_applied_or_kept() {
         return;
     }
     let sandbox = with_tar();
-    sandbox.write_tar("layer.tar", &[Node::file(".wh.pipe", ""), Node::dir("many"), Node::file("many/.wh..wh..opq", "")]);
+    sandbox
+        .write_tar("layer.tar", &[Node::file(".wh.pipe", ""), Node::dir("many"), Node::file("many/.wh..wh..opq", "")]);
     sandbox.good(&["pack", "-q", "tree.tar", "layer.tar", "applied.erofs"]);
     let listed = sandbox.good(&["list", "applied.erofs"]).text();
     assert!(!listed.contains("pipe") && listed.contains("many\n") && !listed.contains("many/"), "{listed}");

@@ -65,7 +65,9 @@ fn links_follow_the_new_root() {
     let kept = rooted("usr/lib", false);
     assert_eq!(target(&kept, Kind::Symlink(b"/usr/lib/x".to_vec())), Kind::Symlink(b"/usr/lib/x".to_vec()));
     assert_eq!(target(&kept, Kind::HardLink(b"usr/lib/x".to_vec())), Kind::HardLink(b"x".to_vec()));
-    let outside = kept.apply(entry("usr/lib/l", Kind::HardLink(b"usr/x".to_vec())), &EntryLimits::SQUASHFS, &mut |_, _| {}).unwrap_err();
+    let outside = kept
+        .apply(entry("usr/lib/l", Kind::HardLink(b"usr/x".to_vec())), &EntryLimits::SQUASHFS, &mut |_, _| {})
+        .unwrap_err();
     assert!(outside.to_string().contains("hard link to usr/x, which is outside"), "{outside}");
 }
 

@@ -43,6 +43,7 @@ mod start;
 mod work;
 mod workers;
 mod written;
+mod xattr_sets;
 
 pub use area::{CompleteData, DataArea, MEMORY_CHECK, TreeMemory, min_window};
 pub use block_size::BlockSize;
@@ -58,3 +59,4 @@ pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};
 pub use workers::Workers;
 pub use written::{Form, Hashes, Part, Written};
+pub use xattr_sets::XattrSets;

@@ -65,7 +65,7 @@ impl BlockPlace {
 }
 
 /// The places of stored blocks, by number: 12 bytes for each.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct BlockTable {
     starts: Vec<u64>,
     size_words: Vec<u32>,
@@ -97,7 +97,7 @@ impl BlockTable {
 }
 
 /// The data area as written: input for inodes and the fragment table.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct DataLayout {
     /// Files in the order in which they were added; the payload of a file in the tree is an index into this.
     pub files: Vec<FileLayout>,

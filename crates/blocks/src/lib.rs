@@ -10,9 +10,10 @@
 //!    `keyed_hash.rs`).
 //! 3. `decision.rs` decides in the order of the input, from digests alone. With [`Sharing::Runs`], `run_matcher.rs` checks whether the
 //!    file so far equals a run of stored blocks (`blocks.rs` finds runs by a chained digest of their start, in constant time). While the
-//!    file equals the run, nothing is stored. When the match ends, the matched blocks are copied as they are stored. A decision therefore
-//!    waits neither for the end of a file nor for its bytes, and does not depend on memory. `fragments.rs` packs each tail end once, and
-//!    not if it is a part of a recent tail end (`recent_tails.rs`).
+//!    file equals the run, nothing is stored. When the match ends, the matched blocks are copied as they are stored. With
+//!    [`Sharing::Blocks`], `block_matcher.rs` looks each block up. A decision therefore waits neither for the end of a file nor for its bytes,
+//!    and does not depend on memory. `fragments.rs` packs each tail end once, and not if it is a part of a recent tail end
+//!    (`recent_tails.rs`).
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records their positions. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
@@ -22,6 +23,7 @@
 
 mod area;
 mod batch;
+mod block_matcher;
 mod block_size;
 mod blocks;
 mod coder;
@@ -40,6 +42,8 @@ mod run_matcher;
 mod slab;
 mod spacing;
 mod start;
+#[cfg(test)]
+mod tests;
 mod work;
 mod workers;
 mod written;

@@ -64,12 +64,7 @@ impl Workers {
         Ok(Some(ReadBack { bytes: total, parts: parts.len() as u64 + 1 }))
     }
 
-    fn check_all(
-        &mut self,
-        sink: &mut dyn Sink,
-        parts: &[Part],
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(), Error> {
+    fn check_all(&mut self, sink: &mut dyn Sink, parts: &[Part], progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let pool = Buffers::new(self.chunk_size, self.window);
         let mut rest = parts;
         while let Some(first) = rest.first() {
@@ -105,8 +100,7 @@ fn sync(sink: &mut dyn Sink) -> Result<(), Error> {
 /// Reads the superblock back, and removes it if it is wrong.
 fn check_superblock(sink: &mut dyn Sink, superblock: &[u8]) -> Result<(), Error> {
     let mut found = vec![0; superblock.len()];
-    let read = sync(sink)
-        .and_then(|()| sink.read_at(0, &mut found).map_err(|cause| sink_error("read back", 0, cause)));
+    let read = sync(sink).and_then(|()| sink.read_at(0, &mut found).map_err(|cause| sink_error("read back", 0, cause)));
     let checked = read.and_then(|()| {
         if found == superblock {
             Ok(())

@@ -57,16 +57,6 @@ impl RunMatcher {
         (self.count > 0).then_some(self.run)
     }
 
-    /// Returns the number of blocks of the run that the file uses.
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Whether another file's run has all blocks so far.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared && self.count > 0
-    }
-
     /// Whether the file already has a run of its own.
     pub(crate) fn has_own_run(&self) -> bool {
         !self.shared && self.count > 0
@@ -144,7 +134,7 @@ mod tests {
     /// The content at each number, following copies.
     fn contents(blocks: &Blocks, matcher: &RunMatcher) -> Vec<Digest> {
         let run = matcher.run().unwrap();
-        (run..run + matcher.count()).map(|number| blocks.digest(number).unwrap()).collect()
+        (run..run + matcher.count).map(|number| blocks.digest(number).unwrap()).collect()
     }
 
     fn digests(contents: &[u8]) -> Vec<Digest> {
@@ -157,7 +147,7 @@ mod tests {
         file(&mut blocks, &[1, 2, 3]);
         let (again, steps) = file(&mut blocks, &[1, 2, 3]);
         assert_eq!(steps, [Step::Matched; 3]);
-        assert_eq!((again.run(), again.is_shared(), blocks.next()), (Some(0), true, 3));
+        assert_eq!((again.run(), again.has_own_run(), blocks.next()), (Some(0), false, 3));
     }
 
     #[test]
@@ -182,7 +172,7 @@ mod tests {
         assert_eq!(steps, [Step::Matched; 2]);
         assert_eq!(middle.run(), Some(1));
         let (across, _) = file(&mut blocks, &[3, 4]);
-        assert!(!across.is_shared());
+        assert!(across.has_own_run());
         assert_eq!(contents(&blocks, &across), digests(&[3, 4]));
     }
 

@@ -269,7 +269,13 @@ impl CompressTask {
     /// `window` bounds the memory of the pipeline in bytes.
     pub(crate) fn new(options: &DataOptions, coders: Arc<dyn Coders>, window: usize) -> CompressTask {
         let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
-        CompressTask { coders, hashes: options.verify, looks_up: options.looks_up, checksums: options.checksum, products }
+        CompressTask {
+            coders,
+            hashes: options.verify,
+            looks_up: options.looks_up,
+            checksums: options.checksum,
+            products,
+        }
     }
 
     fn blocks(

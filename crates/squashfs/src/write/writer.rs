@@ -106,11 +106,7 @@ impl<'s> Writer<'s> {
     }
 
     pub fn progress(&self) -> Progress {
-        Progress {
-            entries: self.entries,
-            content_bytes: self.data.content_bytes(),
-            image_bytes: self.data.position(),
-        }
+        Progress { entries: self.entries, content_bytes: self.data.content_bytes(), image_bytes: self.data.position() }
     }
 
     /// Finishes the image: data in flight, the tables, the superblock.

@@ -42,6 +42,7 @@ mod run_matcher;
 mod slab;
 mod spacing;
 mod start;
+mod stored_data;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -61,6 +62,7 @@ pub use options::{Align, DataOptions, FileHints, Fragments, Layout, Override, Sh
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};
+pub use stored_data::report_data;
 pub use workers::Workers;
 pub use written::{Form, Hashes, Part, Written};
 pub use xattr_sets::XattrSets;

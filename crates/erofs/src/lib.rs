@@ -15,4 +15,5 @@ pub use options::{CODECS, Options, Uuid};
 pub use packline_blocks::{
     Align, BlockSize, Counts, Error, FileHints, Fragments, Override, Progress, ReadBack, Saved, Start,
 };
+pub use write::{ImageEnd, Summary, Writer};
 pub use xattrs::XattrTable;

@@ -8,10 +8,12 @@
 //!    all inodes with what follows them: attributes, ends of directories (`directory.rs`), maps of files (`map/`).
 //! 4. The superblock (`superblock.rs`) makes the image valid.
 
+mod coder;
 mod contents;
 mod directory;
 mod inode_area;
 mod inodes;
+mod layout_contents;
 mod map;
 mod metadata;
 mod order;
@@ -20,4 +22,9 @@ mod placer;
 mod superblock;
 #[cfg(test)]
 mod tests;
+mod writer;
 mod xattrs;
+mod zeros;
+
+pub use metadata::ImageEnd;
+pub use writer::{Summary, Writer};

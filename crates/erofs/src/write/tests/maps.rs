@@ -5,7 +5,6 @@ use packline_volume::{Piece as Read, Pieces};
 use super::*;
 use crate::format::inode::Layout;
 use crate::write::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
-use crate::options::Form;
 use crate::write::map::{MapMaker, MapPlan, Zeros};
 
 /// One file.

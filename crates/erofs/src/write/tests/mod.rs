@@ -4,6 +4,7 @@ mod maps;
 mod mounts;
 mod store;
 mod trees;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use packline_volume::{Files, Node as Found, NodeId, RandomSettings, Volume, Walk
 
 use super::metadata::{ImageEnd, Source, write_metadata};
 use crate::format::superblock::{compat, incompat};
-use crate::options::{BLOCK, Options, Uuid};
+use crate::options::{BLOCK, Form, Options, Uuid};
 use crate::read::{Image, Opening, Origin};
 use crate::{Kernel, XattrTable};
 use store::Store;

@@ -11,7 +11,7 @@ mod write;
 mod xattrs;
 
 pub use format::kernel::Kernel;
-pub use options::{CODECS, Options, Uuid};
+pub use options::{Options, Uuid};
 pub use packline_blocks::{
     Align, BlockSize, Counts, Error, FileHints, Fragments, Override, Progress, ReadBack, Saved, Start,
 };

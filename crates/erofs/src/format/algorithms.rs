@@ -21,8 +21,6 @@ use crate::read::map::window::ReadBytes;
 pub(crate) const STORED_MOST: u64 = 1 << 20;
 /// Most bytes of content that a compressed cluster has.
 pub(crate) const CONTENT_MOST: u64 = 12 << 20;
-/// Largest distance of lz4.
-const LZ4_DISTANCE: u16 = u16::MAX;
 /// Most bytes of a dictionary.
 const DICTIONARY_MOST: u32 = 8 << 20;
 /// Number of algorithms.
@@ -103,7 +101,7 @@ pub(crate) fn encode_record(codec: BareCodec, blocks: u16) -> Vec<u8> {
     let mut parameters = [0; 14];
     let length = match codec {
         BareCodec::Lz4 => {
-            put(&mut parameters, 0, LZ4_DISTANCE.to_le_bytes());
+            put(&mut parameters, 0, BareCodec::LZ4_DISTANCE.to_le_bytes());
             put(&mut parameters, 2, blocks.to_le_bytes());
             14
         }
@@ -112,7 +110,7 @@ pub(crate) fn encode_record(codec: BareCodec, blocks: u16) -> Vec<u8> {
             14
         }
         BareCodec::Deflate => {
-            parameters[0] = DEFLATE_WINDOW_MOST;
+            parameters[0] = BareCodec::DEFLATE_WINDOW_LOG;
             6
         }
         BareCodec::Zstd { window } => {

@@ -31,7 +31,7 @@ impl ImageCoders {
 
     /// Whether the blocks are those that other containers have, so that they can be looked up.
     fn has_common_blocks(&self) -> bool {
-        matches!(self.codec, Spec::Lz4(_) | Spec::Zstd(_))
+        self.codec.bare_name() == self.codec.to_string()
     }
 
     fn encoder(&self) -> Result<BlockMaker, CodecError> {
@@ -39,7 +39,7 @@ impl ImageCoders {
         Ok(if self.has_common_blocks() {
             BlockMaker::Common(BlockEncoder::new(&self.lookup, &self.codec, size)?)
         } else {
-            BlockMaker::Bare(self.codec.encoder(size)?)
+            BlockMaker::Bare(self.codec.bare_encoder(size)?)
         })
     }
 }

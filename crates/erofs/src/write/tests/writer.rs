@@ -47,6 +47,12 @@ fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec
     (image, summary)
 }
 
+/// Options of each form and codec.
+fn all() -> impl Iterator<Item = Options> {
+    let options = |codec, minor| Options { kernel: Kernel::new(6, minor), ..Options::new(Spec::parse(codec).unwrap()) };
+    forms().into_iter().chain([options("lzma:level=2", 1), options("gzip:level=3", 6), options("lzma:level=2", 15), options("gzip:level=3", 15)])
+}
+
 /// A tree with files that have blocks in common.
 fn nodes(seed: u64) -> Vec<Node> {
     let mut nodes = trees::random(seed, 200);
@@ -69,7 +75,7 @@ fn nodes(seed: u64) -> Vec<Node> {
 fn images_are_read_as_they_were_packed() {
     for seed in 0..3 {
         let nodes = nodes(seed);
-        for options in forms() {
+        for options in all() {
             let (image, summary) = pack(&nodes, &options, 0, true);
             assert_eq!(image.len() as u64, summary.end.padded);
             assert_eq!(summary.read_back.unwrap().bytes, summary.end.padded);
@@ -116,7 +122,7 @@ fn equal_blocks_are_stored_once() {
 #[test]
 fn the_kernel_reads_what_the_writer_packs() {
     let nodes = nodes(11);
-    for options in forms() {
+    for options in all() {
         let name = options.codec.name();
         if !mount::kernel_mounts_erofs(name) {
             continue;

@@ -1,5 +1,6 @@
 //! Describes the superblock of an EROFS image.
 
+use packline_erofs::Kernel;
 use packline_erofs::read::{Superblock, compat, incompat};
 use packline_image::ImageInfo;
 use packline_verity::Uuid;
@@ -30,6 +31,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String
     let features = features(superblock);
     let created = created(superblock);
     let label = superblock.label();
+    let Kernel { major, minor } = superblock.least_kernel();
     let mut lines = vec![
         ("Format", format!("EROFS, at byte {} of the file", info.origin)),
         ("Codec", info.codec.clone()),
@@ -40,7 +42,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String
         ("UUID", Uuid(superblock.uuid).to_string()),
         ("Label", if label.is_empty() { "none".to_string() } else { escaped(label) }),
         ("Features", if features.is_empty() { "none".to_string() } else { features.join(", ") }),
-        ("Mounted by", format!("Linux {} or later", superblock.least_kernel())),
+        ("Mounted by", format!("Linux {major}.{minor} or later")),
     ];
     if superblock.devices > 0 {
         lines.push(("Other devices", superblock.devices.to_string()));
@@ -49,6 +51,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String
 }
 
 fn members(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, Value)> {
+    let Kernel { major, minor } = superblock.least_kernel();
     vec![
         ("format", json!("erofs")),
         ("offset", json!(info.origin)),
@@ -62,7 +65,7 @@ fn members(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, Valu
         ("compatible_features", json!(superblock.compat)),
         ("incompatible_features", json!(superblock.incompat)),
         ("feature_names", json!(features(superblock))),
-        ("linux", json!(superblock.least_kernel().to_string())),
+        ("linux", json!(format!("{major}.{minor}"))),
         ("devices", json!(superblock.devices)),
         ("root_inode", json!(superblock.root)),
         ("packed_inode", json!(superblock.packed)),

@@ -45,7 +45,7 @@ fn assert_mounts(what: &str, image: &Path, offset: u64, expected: &Snapshot) {
 
 #[test]
 fn the_kernel_reads_the_tree_of_every_codec() {
-    if !mount::kernel_mounts_erofs() {
+    if !mount::kernel_mounts_erofs("zstd") {
         return;
     }
     let sandbox = with_tar();
@@ -58,7 +58,7 @@ fn the_kernel_reads_the_tree_of_every_codec() {
 
 #[test]
 fn the_kernel_reads_generated_trees() {
-    if !mount::kernel_mounts_erofs() {
+    if !mount::kernel_mounts_erofs("zstd") {
         return;
     }
     let sandbox = sandbox();
@@ -177,7 +177,7 @@ fn begins_at_an_offset() {
         let bytes = sandbox.read("i.erofs");
         assert!(bytes[..offset].iter().all(|&byte| byte == 0) && bytes[offset..] == plain, "{offset}");
         assert!(sandbox.good(&["info", "i.erofs"]).text().contains(&format!("at byte {offset} of the file")));
-        if mount::kernel_mounts_erofs() {
+        if mount::kernel_mounts_erofs("zstd") {
             let expected = snapshot::of_model(&tree::nodes(), true);
             assert_mounts(&format!("offset {offset}"), &sandbox.at("i.erofs"), offset as u64, &expected);
         }
@@ -227,7 +227,7 @@ fn keeps_access_control_lists() {
     let ran = sandbox.good(&["pack", "tree", "a.erofs"]);
     assert!(!ran.stderr.contains("left out"), "{ran:?}");
     sandbox.good(&["diff", "tree", "a.erofs"]);
-    if mount::kernel_mounts_erofs() {
+    if mount::kernel_mounts_erofs("zstd") {
         let mounted = Mounted::erofs_at(&sandbox.at("a.erofs"), 0).unwrap();
         let list = |path: &Path| sandbox.peer("getfacl", &["-ncp", path.to_str().unwrap()]).text();
         assert_eq!(list(&mounted.path().join("f")), list(&sandbox.at("tree/f")));

@@ -6,17 +6,13 @@ use packline_engine::{Outbox, Sequencer};
 use packline_runtime::{Buffer, SharedBytes, TaskError, zeros};
 use packline_tree::{ContentEnd, Source};
 
-use crate::Sink;
-use crate::format::layout::FragmentBlock;
-use crate::format::record::Record;
-use crate::write::blocks::BlockLocation;
-use crate::write::decision::Decisions;
-use crate::write::digest::hash;
-use crate::write::slab::{FileCut, SharedEnd};
-use crate::write::spacing::{Part as Spaced, Spacing};
-use crate::write::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedFragment, size_word};
-use crate::write::written::{Form, Hashes, Part, Written};
-use crate::{Error, Options, STORED_BLOCK, data_start};
+use crate::decision::Decisions;
+use crate::digest::hash;
+use crate::slab::{FileCut, SharedEnd};
+use crate::spacing::{Part as Spaced, Spacing};
+use crate::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedFragment, size_word};
+use crate::written::{Form, Hashes, Part, Written};
+use crate::{BlockPlace, DataOptions, Error, FragmentBlock, Sink};
 
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter<'s> {
@@ -26,7 +22,7 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) position: u64,
     /// All parts so far.
     pub(crate) written: Written,
-    /// Checksum of all bytes so far, if the image gets a record.
+    /// Checksum of all bytes so far, if it is wanted.
     pub(crate) checksum: Option<crc32fast::Hasher>,
     /// Files that changed while workers read them, and must be read again.
     pub(crate) changed: Vec<ChangedFile>,
@@ -52,21 +48,19 @@ pub(crate) struct ChangedFile {
 }
 
 impl<'s> DataWriter<'s> {
-    /// `window` bounds the memory of the pipeline in bytes; `verify`: whether parts are recorded.
-    pub(crate) fn new(
-        options: &Options,
-        sink: &'s mut dyn Sink,
-        window: usize,
-        verify: bool,
-    ) -> Result<DataWriter<'s>, Error> {
-        let decisions = Decisions::new(options, window);
-        let written = Written::new(verify);
-        let position = data_start(options)?;
-        let spacing = Spacing::new(options);
-        let checksum = Record::is_wanted(options).then(crc32fast::Hasher::new);
-        let changed = Vec::new();
-        let warnings = Vec::new();
-        Ok(DataWriter { decisions, sink, position, written, checksum, changed, warnings, spacing, scratch: Vec::new() })
+    /// `window` bounds the memory of the pipeline in bytes.
+    pub(crate) fn new(options: &DataOptions, sink: &'s mut dyn Sink, window: usize) -> DataWriter<'s> {
+        DataWriter {
+            decisions: Decisions::new(options, window),
+            sink,
+            position: options.start,
+            written: Written::new(options.verify),
+            checksum: options.checksum.then(crc32fast::Hasher::new),
+            changed: Vec::new(),
+            warnings: Vec::new(),
+            spacing: Spacing::new(options.layout, options.block_size),
+            scratch: Vec::new(),
+        }
     }
 
     /// Compares a file with its entry. All parts of it have been read.
@@ -135,7 +129,7 @@ impl<'s> DataWriter<'s> {
         let size_word = size_word(part.length as usize, matches!(part.form, Form::Plain));
         let start = part.start;
         self.written.add(part);
-        self.decisions.blocks.committed(ordinal, BlockLocation { start, size_word })
+        self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word })
     }
 
     fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
@@ -171,12 +165,11 @@ impl<'s> DataWriter<'s> {
             let Some(place) = self.decisions.blocks.place(from + step) else {
                 return Err(Error::internal(format!("block {} is copied before it is written", from + step)));
             };
-            let size = (place.size_word & !STORED_BLOCK) as usize;
             let mut bytes = std::mem::take(&mut self.scratch);
-            bytes.resize(size, 0);
+            bytes.resize(place.size() as usize, 0);
             self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
             let hashes = self.written.at(place.start).map_or(Hashes { stored: 0, content: 0 }, |part| part.hashes);
-            let stored = place.size_word & STORED_BLOCK != 0;
+            let stored = !place.is_compressed();
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
             self.end_block(to + step, part(start, &bytes, stored, hashes))?;
@@ -186,7 +179,7 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
-        let PackedFragment { index, bytes, length, stored, hashes, checksum } = fragment;
+        let PackedFragment { index, bytes, length, content_length, stored, hashes, checksum } = fragment;
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;
@@ -198,7 +191,8 @@ impl<'s> DataWriter<'s> {
             }
             None => {}
         }
-        self.decisions.fragments.committed(index, FragmentBlock { start, size_word: size_word(length, stored) });
+        let size_word = size_word(length, stored);
+        self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length });
         Ok(())
     }
 
@@ -249,8 +243,11 @@ fn form(stored: bool) -> Form {
     if stored { Form::Plain } else { Form::Block }
 }
 
-/// Writes to a sink; errors contain the offset.
-pub(crate) fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+/// Writes to a sink.
+///
+/// # Errors
+/// [`Error::Sink`] with the offset.
+pub fn write(sink: &mut dyn Sink, offset: u64, bytes: &[u8]) -> Result<(), Error> {
     check_written(offset, sink.write_at(offset, bytes))
 }
 

@@ -12,7 +12,7 @@
 //!
 //! Both depend on nearby sizes alone, not on distant ones, so that positions are the same again soon after a difference.
 
-use crate::{Layout, Options};
+use crate::{BlockSize, Layout};
 
 /// Bytes whose hash by casync's chunker is one less than a multiple of its divisor for chunks of 64 KiB, 49535.
 pub(crate) const MARK: &[u8; 48] = b"packline: chunkers cut behind this mark #0015398";
@@ -56,9 +56,9 @@ pub(crate) struct Spacing {
 }
 
 impl Spacing {
-    pub(crate) fn new(options: &Options) -> Spacing {
-        let small = options.block_size.bytes() / 32 * 5;
-        Spacing { layout: options.layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
+    pub(crate) fn new(layout: Layout, block_size: BlockSize) -> Spacing {
+        let small = block_size.bytes() / 32 * 5;
+        Spacing { layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
     }
 
     /// Demands that the next part starts at a multiple of `unit` bytes.
@@ -96,13 +96,12 @@ impl Spacing {
 
 #[cfg(test)]
 mod tests {
-    use packline_codec::Spec;
     use packline_testkit::{Random, chunker};
 
     use super::*;
 
     fn spacing(layout: Layout) -> Spacing {
-        Spacing::new(&Options { layout, ..Options::new(Spec::None) })
+        Spacing::new(layout, BlockSize::default())
     }
 
     fn gap(zeros: u64, mark: &'static [u8]) -> Gap {

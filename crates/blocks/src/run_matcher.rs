@@ -7,8 +7,8 @@
 //! on memory.
 
 use crate::Error;
-use crate::write::blocks::Blocks;
-use crate::write::digest::Digest;
+use crate::blocks::Blocks;
+use crate::digest::Digest;
 
 /// Action for one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,16 +55,6 @@ impl RunMatcher {
     /// Returns the first block of the file's run, if the file has any blocks.
     pub(crate) fn run(&self) -> Option<u32> {
         (self.count > 0).then_some(self.run)
-    }
-
-    /// Returns the number of blocks of the run that the file uses.
-    pub(crate) fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Whether another file's run has all blocks so far.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared && self.count > 0
     }
 
     /// Whether the file already has a run of its own.
@@ -144,7 +134,7 @@ mod tests {
     /// The content at each number, following copies.
     fn contents(blocks: &Blocks, matcher: &RunMatcher) -> Vec<Digest> {
         let run = matcher.run().unwrap();
-        (run..run + matcher.count()).map(|number| blocks.digest(number).unwrap()).collect()
+        (run..run + matcher.count).map(|number| blocks.digest(number).unwrap()).collect()
     }
 
     fn digests(contents: &[u8]) -> Vec<Digest> {
@@ -157,7 +147,7 @@ mod tests {
         file(&mut blocks, &[1, 2, 3]);
         let (again, steps) = file(&mut blocks, &[1, 2, 3]);
         assert_eq!(steps, [Step::Matched; 3]);
-        assert_eq!((again.run(), again.is_shared(), blocks.next()), (Some(0), true, 3));
+        assert_eq!((again.run(), again.has_own_run(), blocks.next()), (Some(0), false, 3));
     }
 
     #[test]
@@ -182,7 +172,7 @@ mod tests {
         assert_eq!(steps, [Step::Matched; 2]);
         assert_eq!(middle.run(), Some(1));
         let (across, _) = file(&mut blocks, &[3, 4]);
-        assert!(!across.is_shared());
+        assert!(across.has_own_run());
         assert_eq!(contents(&blocks, &across), digests(&[3, 4]));
     }
 

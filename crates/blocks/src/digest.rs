@@ -2,7 +2,7 @@
 
 use packline_cache::ContentDigest;
 
-use crate::write::keyed_hash::HashKey;
+use crate::keyed_hash::HashKey;
 
 /// A digest of a content, see [`Digester`], or of a list of digests. Contents with equal digests count as equal; nothing is read back to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +74,8 @@ impl Digester {
     }
 }
 
-/// Returns 64 bits of a content's digest.
-pub(crate) fn hash(content: &[u8]) -> u64 {
+/// Returns 64 bits of a content's digest, for [`Hashes`](crate::Hashes).
+pub fn hash(content: &[u8]) -> u64 {
     Digest::of(content, false).bits()
 }
 

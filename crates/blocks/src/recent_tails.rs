@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use packline_codec::Anchor;
 
-use crate::format::layout::TailPlace;
+use crate::TailPlace;
 
 /// Number of anchors of a tail end that are looked up, evenly spread over it.
 const LOOKED_UP: usize = 4;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use packline_engine::{Outbox, Permit};
 use packline_runtime::Buffer;
 
-use crate::write::run_matcher::Copies;
-use crate::write::work::{BlockRef, CompressTask, JOB_BYTES, Job, Packed};
+use crate::run_matcher::Copies;
+use crate::work::{BlockRef, CompressTask, JOB_BYTES, Job, Packed};
 
 /// Collects the blocks of one slab for the compress stage.
 pub(crate) struct Batch<'a> {

@@ -8,11 +8,11 @@ use packline_engine::Fault;
 use packline_runtime::{Buffers, TaskError, of_fault};
 use packline_tree::{Extent, SharedContent, Source, UnreadPart};
 
-use crate::write::data_writer::DataWriter;
-use crate::write::decision::reserved;
-use crate::write::slab::{FileCut, Item, PieceKind, SharedEnd, Slab, Unread};
-use crate::write::work::BlockPipeline;
-use crate::{BlockSize, Error, Fragments, Options};
+use crate::data_writer::DataWriter;
+use crate::decision::reserved;
+use crate::slab::{FileCut, Item, PieceKind, SharedEnd, Slab, Unread};
+use crate::work::BlockPipeline;
+use crate::{BlockSize, DataOptions, Error, Fragments};
 
 /// Minimum size of a slab, so that small files share a slab.
 const MIN_SLAB: usize = 256 * 1024;
@@ -55,9 +55,9 @@ struct Cursor {
 }
 
 impl Feeder {
-    pub(crate) fn new(options: &Options, budget: usize) -> Feeder {
+    pub(crate) fn new(options: &DataOptions, budget: usize) -> Feeder {
         let block_size = options.block_size;
-        let longest_tail = options.fragment_size() as usize;
+        let longest_tail = options.fragment_size as usize;
         // Twice the usual share of spare buffers: the caller's thread would fill each new slab with zeros.
         let pool = Buffers::new(slab_size(block_size), budget.saturating_mul(2));
         Feeder { block_size, longest_tail, pool, open: None }

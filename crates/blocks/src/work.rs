@@ -3,18 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use packline_cache::{BlockEncoder, Lookup};
-use packline_codec::{Anchor, Decoder, Encoder, METADATA_BLOCK_SIZE, Outcome, Spec, add_anchors};
+use packline_cache::ContentDigest;
+use packline_codec::{Anchor, Outcome, add_anchors};
 use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers};
 
-use crate::format::layout::STORED_BLOCK;
-use crate::format::record::Record;
-use crate::format::wire::encode_metadata;
-use crate::write::digest::{Digest, Digester, hash, is_zero};
-use crate::write::slab::{Item, PieceKind, Slab};
-use crate::write::written::{Chunk, Hashes};
-use crate::{BlockSize, Error, Options, Start};
+use crate::digest::{Digest, Digester, hash, is_zero};
+use crate::slab::{Item, PieceKind, Slab};
+use crate::written::{Chunk, Hashes};
+use crate::{BlockContent, Coder, Coders, DataOptions, Error, STORED_BLOCK};
 
 /// Raw bytes in a job. Submitting smaller jobs would cost too much.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
@@ -31,15 +28,15 @@ pub(crate) struct HashTask {
 /// Compresses blocks.
 #[derive(Debug)]
 pub(crate) struct CompressTask {
-    codec: Spec,
-    block_size: BlockSize,
+    coders: Arc<dyn Coders>,
     /// Whether results are hashed, too.
     hashes: bool,
+    /// Whether the coder looks blocks up.
+    looks_up: bool,
     /// Whether the image gets a checksum of all bytes in its data area.
     checksums: bool,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
-    lookup: Lookup,
 }
 
 /// The hash of one piece.
@@ -85,14 +82,6 @@ impl BlockRef {
     }
 }
 
-/// Known digests of a block.
-#[derive(Debug, Clone, Copy)]
-struct Identity {
-    content: Option<Digest>,
-    /// Digest of the tail ends in a fragment block.
-    parts: Option<Digest>,
-}
-
 /// A fragment block in memory; the permit covers its compressed form.
 #[derive(Debug)]
 pub(crate) struct FragmentBuffer {
@@ -110,8 +99,7 @@ impl FragmentBuffer {
     pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
         if stored {
             let FragmentBuffer { index, raw, length, .. } = self;
-            let fragment = PackedFragment { index, bytes: raw, length, stored, hashes: None, checksum: None };
-            next.pass(Packed::Fragment(fragment));
+            next.pass(Packed::Fragment(PackedFragment::stored(index, raw, length, None)));
         } else {
             next.submit(Job::Fragment(self));
         }
@@ -169,19 +157,19 @@ pub(crate) struct PackedFragment {
     pub(crate) bytes: Buffer,
     /// Length of the block in the buffer, in bytes.
     pub(crate) length: usize,
+    /// Length of the uncompressed block in bytes.
+    pub(crate) content_length: u32,
     pub(crate) stored: bool,
     pub(crate) hashes: Option<Hashes>,
     /// CRC-32 of the block, if the image gets a checksum and a worker has computed it.
     pub(crate) checksum: Option<u32>,
 }
 
-/// State of one worker: encoders or a decoder, created on first use, and a buffer for decoded blocks.
-#[derive(Default)]
-pub(crate) struct Tool {
-    data: Option<BlockEncoder>,
-    metadata: Option<Box<dyn Encoder>>,
-    decoder: Option<Box<dyn Decoder>>,
-    scratch: Vec<u8>,
+impl PackedFragment {
+    /// An uncompressed fragment block.
+    fn stored(index: u32, bytes: Buffer, length: usize, checksum: Option<u32>) -> PackedFragment {
+        PackedFragment { index, bytes, length, content_length: length as u32, stored: true, hashes: None, checksum }
+    }
 }
 
 impl Task for HashTask {
@@ -234,18 +222,18 @@ impl Task for CompressTask {
     type In = Job;
     type Out = Packed;
     type Error = Error;
-    type Tool = Tool;
+    type Tool = Box<dyn Coder>;
 
-    fn tool(&self) -> Tool {
-        Tool::default()
+    fn tool(&self) -> Box<dyn Coder> {
+        self.coders.coder()
     }
 
-    fn run(&self, tool: &mut Tool, job: Job) -> Result<Packed, Error> {
+    fn run(&self, coder: &mut Box<dyn Coder>, job: Job) -> Result<Packed, Error> {
         match job {
-            Job::Blocks { buffer, blocks, permit } => self.blocks(tool, buffer, blocks, permit),
-            Job::Fragment(fragment) => self.fragment(tool, fragment),
-            Job::Metadata { raw } => self.metadata(tool, &raw).map(Packed::Metadata),
-            Job::Check(chunk) => self.check(tool, &chunk).map(Packed::Checked),
+            Job::Blocks { buffer, blocks, permit } => self.blocks(&mut **coder, buffer, blocks, permit),
+            Job::Fragment(fragment) => self.fragment(&mut **coder, fragment),
+            Job::Metadata { raw } => Ok(Packed::Metadata(coder.encode_metadata(raw)?)),
+            Job::Check(chunk) => chunk.check(&mut **coder).map(Packed::Checked),
         }
     }
 
@@ -279,17 +267,20 @@ fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
 
 impl CompressTask {
     /// `window` bounds the memory of the pipeline in bytes.
-    pub(crate) fn new(options: &Options, window: usize, start: &Start) -> CompressTask {
+    pub(crate) fn new(options: &DataOptions, coders: Arc<dyn Coders>, window: usize) -> CompressTask {
         let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
-        let codec = options.codec.clone();
-        let block_size = options.block_size;
-        let checksums = Record::is_wanted(options);
-        CompressTask { codec, block_size, hashes: start.verify, checksums, products, lookup: start.lookup.clone() }
+        CompressTask {
+            coders,
+            hashes: options.verify,
+            looks_up: options.looks_up,
+            checksums: options.checksum,
+            products,
+        }
     }
 
     fn blocks(
         &self,
-        tool: &mut Tool,
+        coder: &mut dyn Coder,
         raw: Arc<Buffer>,
         blocks: Vec<BlockRef>,
         permit: Permit,
@@ -299,9 +290,9 @@ impl CompressTask {
         let mut at = 0;
         for block in blocks {
             let content = &raw.bytes()[block.range.clone()];
-            let identity = Identity { content: block.content, parts: None };
+            let digest = self.to_look_up(block.content);
             let to = &mut product.bytes_mut()[at..at + content.len()];
-            let size = self.try_compress(tool, content, identity, to)?;
+            let size = compressed_size(coder.compress(&BlockContent { bytes: content, digest, parts: None }, to)?);
             let compressed = size.map(|size| at..at + size);
             let result = compressed.as_ref().map(|range| &product.bytes()[range.clone()]);
             let hash = self.hash(result);
@@ -312,25 +303,34 @@ impl CompressTask {
         Ok(Packed::Blocks { raw, product, blocks: packed })
     }
 
-    fn fragment(&self, tool: &mut Tool, fragment: FragmentBuffer) -> Result<Packed, Error> {
+    fn fragment(&self, coder: &mut dyn Coder, fragment: FragmentBuffer) -> Result<Packed, Error> {
         let FragmentBuffer { index, raw, length, parts, permit } = fragment;
         let mut product = self.products.take(permit);
-        let content = self.hashes.then(|| Digest::of(&raw.bytes()[..length], false));
-        let identity = Identity { content, parts };
-        let to = &mut product.bytes_mut()[..length];
-        let size = self.try_compress(tool, &raw.bytes()[..length], identity, to)?;
-        Ok(Packed::Fragment(match size {
-            Some(size) => {
-                let stored = self.hash(Some(&product.bytes()[..size]));
-                let hashes = Some(Hashes { stored, content: content.map_or(0, |digest| digest.bits()) });
-                let checksum = self.checksum(&product.bytes()[..size]);
-                PackedFragment { index, bytes: product, length: size, stored: false, hashes, checksum }
-            }
-            None => {
-                let checksum = self.checksum(&raw.bytes()[..length]);
-                PackedFragment { index, bytes: raw, length, stored: true, hashes: None, checksum }
-            }
+        let bytes = &raw.bytes()[..length];
+        let content = self.hashes.then(|| Digest::of(bytes, false));
+        let [digest, parts] = [content, parts].map(|digest| self.to_look_up(digest));
+        let outcome = coder.compress(&BlockContent { bytes, digest, parts }, &mut product.bytes_mut()[..length])?;
+        let Some(size) = compressed_size(outcome) else {
+            let checksum = self.checksum(bytes);
+            return Ok(Packed::Fragment(PackedFragment::stored(index, raw, length, checksum)));
+        };
+        let result = &product.bytes()[..size];
+        let hashes = Hashes { stored: self.hash(Some(result)), content: content.map_or(0, |digest| digest.bits()) };
+        let checksum = self.checksum(result);
+        Ok(Packed::Fragment(PackedFragment {
+            index,
+            bytes: product,
+            length: size,
+            content_length: length as u32,
+            stored: false,
+            hashes: Some(hashes),
+            checksum,
         }))
+    }
+
+    /// Without look-ups a digest may be a keyed hash.
+    fn to_look_up(&self, digest: Option<Digest>) -> Option<ContentDigest> {
+        digest.filter(|_| self.looks_up).map(|digest| digest.content())
     }
 
     fn checksum(&self, stored: &[u8]) -> Option<u32> {
@@ -341,49 +341,13 @@ impl CompressTask {
     fn hash(&self, bytes: Option<&[u8]>) -> u64 {
         bytes.filter(|_| self.hashes).map_or(0, hash)
     }
+}
 
-    /// Compresses one block; returns `None` if it does not get smaller.
-    fn try_compress(
-        &self,
-        tool: &mut Tool,
-        raw: &[u8],
-        identity: Identity,
-        product: &mut [u8],
-    ) -> Result<Option<usize>, Error> {
-        let encoder = match &mut tool.data {
-            Some(encoder) => encoder,
-            none => none.insert(BlockEncoder::new(&self.lookup, &self.codec, self.block_size.bytes())?),
-        };
-        let content = identity.content.map(|digest| digest.content());
-        let outcome = match identity.parts.map(|digest| digest.content()) {
-            Some(parts) => encoder.compress_joined(raw, content.as_ref(), &parts, product)?,
-            None => encoder.compress(raw, content.as_ref(), product)?,
-        };
-        Ok(match outcome {
-            Outcome::Smaller(size) => Some(size),
-            Outcome::NotSmaller => None,
-        })
-    }
-
-    fn metadata(&self, tool: &mut Tool, raw: &[u8]) -> Result<Vec<u8>, Error> {
-        let encoder = match &mut tool.metadata {
-            Some(encoder) => encoder,
-            none => none.insert(self.codec.metadata_encoder()?),
-        };
-        Ok(encode_metadata(encoder.as_mut(), raw)?)
-    }
-
-    /// Checks parts of the image. Encoders are no longer needed then, and leave their memory to the decoder.
-    fn check(&self, tool: &mut Tool, chunk: &Chunk) -> Result<u64, Error> {
-        tool.data = None;
-        tool.metadata = None;
-        let most = self.block_size.bytes().max(METADATA_BLOCK_SIZE);
-        let decoder = match &mut tool.decoder {
-            Some(decoder) => decoder,
-            none => none.insert(self.codec.decoder(most, usize::MAX)?),
-        };
-        tool.scratch.resize(most, 0);
-        chunk.check(decoder.as_mut(), &mut tool.scratch)
+/// Returns the size of a compressed block; `None` if it did not get smaller.
+fn compressed_size(outcome: Outcome) -> Option<usize> {
+    match outcome {
+        Outcome::Smaller(size) => Some(size),
+        Outcome::NotSmaller => None,
     }
 }
 

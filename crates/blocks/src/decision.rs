@@ -1,18 +1,18 @@
 //! The in-order decisions: which parts of each file are stored, shared, packed into a fragment block or left out as holes.
 
-use packline_codec::{Anchor, Spec};
+use packline_codec::Anchor;
 use packline_engine::Outbox;
 use packline_runtime::TaskError;
 
-use crate::format::layout::{DataLayout, FileLayout};
-use crate::write::batch::Batch;
-use crate::write::blocks::Blocks;
-use crate::write::digest::Digest;
-use crate::write::fragments::{Fragments, NewTail};
-use crate::write::run_matcher::{RunMatcher, Step};
-use crate::write::slab::{Item, PieceKind};
-use crate::write::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};
-use crate::{BlockSize, Error, Options};
+use crate::batch::Batch;
+use crate::block_matcher::BlockMatcher;
+use crate::blocks::Blocks;
+use crate::digest::Digest;
+use crate::fragments::{Fragments, NewTail};
+use crate::run_matcher::{RunMatcher, Step};
+use crate::slab::{Item, PieceKind};
+use crate::work::{BlockRef, CompressTask, Hashed, HashedPiece, Packed, PieceHash};
+use crate::{BlockSize, DataLayout, DataOptions, Error, FileLayout, Sharing};
 
 /// Marks a stored block in the size words until its size is known; a hole is 0 from the start.
 const TO_BE_STORED: u32 = 1;
@@ -39,9 +39,42 @@ pub struct Saved {
 #[derive(Debug)]
 struct Current {
     file: u32,
-    matcher: RunMatcher,
+    matcher: Matcher,
     /// Whether a tail end was stored, not found.
     new_tail: bool,
+}
+
+/// Finds out which blocks of the current file are stored.
+#[derive(Debug)]
+enum Matcher {
+    Runs(RunMatcher),
+    Blocks(BlockMatcher),
+}
+
+impl Matcher {
+    /// `share`: the file may use the blocks of other files.
+    fn new(sharing: Sharing, share: bool) -> Matcher {
+        match sharing {
+            Sharing::Runs => Matcher::Runs(RunMatcher::new(share)),
+            Sharing::Blocks => Matcher::Blocks(BlockMatcher::new(share)),
+        }
+    }
+
+    /// Returns the first block of the file, if it has any.
+    fn first(&self) -> Option<u32> {
+        match self {
+            Matcher::Runs(matcher) => matcher.run(),
+            Matcher::Blocks(matcher) => matcher.first(),
+        }
+    }
+
+    /// Whether the file has a block of its own.
+    fn has_own_block(&self) -> bool {
+        match self {
+            Matcher::Runs(matcher) => matcher.has_own_run(),
+            Matcher::Blocks(matcher) => matcher.has_own_block(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -50,11 +83,13 @@ pub(crate) struct Decisions {
     pub(crate) fragments: Fragments,
     pub(crate) saved: Saved,
     files: Vec<FileLayout>,
-    sizes: Vec<u32>,
+    /// The blocks of all files; 0 is a hole. With [`Sharing::Runs`] the others are [`TO_BE_STORED`], with [`Sharing::Blocks`] 1 + their number.
+    list: Vec<u32>,
     /// Pairs of files: the first one has the content of the second one, which was added later.
     replaced: Vec<(u32, u32)>,
     current: Option<Current>,
     block_size: BlockSize,
+    sharing: Sharing,
     stored_fragments: bool,
     /// Whether the encoder tried to compress each block.
     pub(crate) all_tried: bool,
@@ -62,17 +97,18 @@ pub(crate) struct Decisions {
 
 impl Decisions {
     /// `window` bounds the memory of the pipeline in bytes.
-    pub(crate) fn new(options: &Options, window: usize) -> Decisions {
-        let stored_fragments = options.stored.fragments || matches!(options.codec, Spec::None);
+    pub(crate) fn new(options: &DataOptions, window: usize) -> Decisions {
+        let stored_fragments = options.stored_fragments || !options.compresses;
         Decisions {
             blocks: Blocks::default(),
-            fragments: Fragments::new(options.fragment_size(), window),
+            fragments: Fragments::new(options, window),
             saved: Saved::default(),
             files: Vec::new(),
-            sizes: Vec::new(),
+            list: Vec::new(),
             replaced: Vec::new(),
             current: None,
             block_size: options.block_size,
+            sharing: options.sharing,
             stored_fragments,
             all_tried: !stored_fragments,
         }
@@ -108,19 +144,26 @@ impl Decisions {
         self.blocks.memory()
             + self.fragments.memory()
             + self.files.capacity() * size_of::<FileLayout>()
-            + self.sizes.capacity() * size_of::<u32>()
+            + self.list.capacity() * size_of::<u32>()
     }
 
     /// Returns the finished layout, after all commits; `end` is the end of the data area.
     pub(crate) fn into_layout(mut self, end: u64) -> Result<DataLayout, Error> {
         self.blocks.forget_content();
         for file in &mut self.files {
-            settle(file, &mut self.sizes, &self.blocks)?;
+            settle(file, &self.blocks, (self.sharing == Sharing::Runs).then_some(&mut self.list))?;
         }
         for (file, other) in self.replaced {
             self.files[file as usize] = self.files[other as usize];
         }
-        Ok(DataLayout { files: self.files, sizes: self.sizes, fragments: self.fragments.into_table(), end })
+        let (files, fragments) = (self.files, self.fragments.into_table());
+        Ok(match self.sharing {
+            Sharing::Runs => DataLayout { files, sizes: self.list, fragments, end, ..DataLayout::default() },
+            Sharing::Blocks => {
+                let places = self.blocks.into_places();
+                DataLayout { files, numbers: self.list, places, fragments, end, ..DataLayout::default() }
+            }
+        })
     }
 
     fn piece(
@@ -147,9 +190,9 @@ impl Decisions {
 
     fn begin(&mut self, item: &Item) {
         if self.current.as_ref().is_none_or(|current| current.file != item.file) {
-            let matcher = RunMatcher::new(item.rules.deduplicate && item.rules.align.is_none());
+            let matcher = Matcher::new(self.sharing, item.rules.deduplicate && item.rules.align.is_none());
             self.current = Some(Current { file: item.file, matcher, new_tail: false });
-            self.files[item.file as usize].first_block = self.sizes.len() as u64;
+            self.files[item.file as usize].first_block = self.list.len() as u64;
         }
     }
 
@@ -162,7 +205,7 @@ impl Decisions {
         self.saved.sparse_bytes += bytes;
         let blocks = u64::from(file.blocks) + count;
         file.blocks = u32::try_from(blocks).map_err(|_| too_large(file.size))?;
-        self.sizes.resize(self.sizes.len() + count as usize, 0);
+        self.list.resize(self.list.len() + count as usize, 0);
         Ok(())
     }
 
@@ -170,11 +213,18 @@ impl Decisions {
         let Some(current) = &mut self.current else {
             return Err(Error::internal("a block without a file".into()));
         };
-        if let (Some(bytes), false) = (item.rules.align, current.matcher.has_own_run()) {
+        if let (Some(bytes), false) = (item.rules.align, current.matcher.has_own_block()) {
             batch.pass(Packed::Align { bytes });
         }
-        let step = current.matcher.step(&mut self.blocks, digest.filter(|_| item.rules.deduplicate))?;
-        self.sizes.push(TO_BE_STORED);
+        let shared = digest.filter(|_| item.rules.deduplicate);
+        let (listed, step) = match &mut current.matcher {
+            Matcher::Runs(matcher) => (TO_BE_STORED, matcher.step(&mut self.blocks, shared)?),
+            Matcher::Blocks(matcher) => {
+                let (number, step) = matcher.step(&mut self.blocks, shared)?;
+                (number + 1, step)
+            }
+        };
+        self.list.push(listed);
         let file = &mut self.files[item.file as usize];
         file.blocks = file.blocks.checked_add(1).ok_or_else(|| too_large(file.size))?;
         self.apply(step, item, digest, batch);
@@ -237,10 +287,9 @@ impl Decisions {
         let Some(current) = self.current.take() else { return };
         let file = &mut self.files[number as usize];
         // Until `settle`, `start` holds the number of the first block, plus one.
-        file.start = current.matcher.run().map_or(0, |run| u64::from(run) + 1);
-        let has_content = current.matcher.count() > 0 || file.tail.is_some();
-        let all_found = current.matcher.count() == 0 || current.matcher.is_shared();
-        if has_content && all_found && !current.new_tail {
+        file.start = current.matcher.first().map_or(0, |first| u64::from(first) + 1);
+        let has_content = file.start > 0 || file.tail.is_some();
+        if has_content && !current.matcher.has_own_block() && !current.new_tail {
             self.saved.duplicate_files += 1;
             self.saved.duplicate_bytes += file.size - file.sparse;
         }
@@ -263,19 +312,21 @@ pub(crate) fn reserved(piece: PieceKind, length: usize) -> usize {
     }
 }
 
-/// Puts the sizes and the start of a file's blocks into the layout.
-fn settle(file: &mut FileLayout, sizes: &mut [u32], blocks: &Blocks) -> Result<(), Error> {
-    let Some(run) = file.start.checked_sub(1) else { return Ok(()) };
+/// Puts the start of a file's first block into the layout, and the sizes of a run into the list.
+fn settle(file: &mut FileLayout, blocks: &Blocks, list: Option<&mut Vec<u32>>) -> Result<(), Error> {
+    let Some(first) = file.start.checked_sub(1) else { return Ok(()) };
     let place = |number: u64| {
         let found = u32::try_from(number).ok().and_then(|number| blocks.place(number));
         found.ok_or_else(|| Error::internal(format!("block {number} was never written")))
     };
-    let first = file.first_block as usize;
-    let stored = sizes[first..first + file.blocks as usize].iter_mut().filter(|size| **size != 0);
-    for (number, size) in (run..).zip(stored) {
-        *size = place(number)?.size_word;
+    if let Some(sizes) = list {
+        let start = file.first_block as usize;
+        let stored = sizes[start..start + file.blocks as usize].iter_mut().filter(|size| **size != 0);
+        for (number, size) in (first..).zip(stored) {
+            *size = place(number)?.size_word;
+        }
     }
-    file.start = place(run)?.start;
+    file.start = place(first)?.start;
     Ok(())
 }
 

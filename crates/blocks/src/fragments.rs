@@ -10,12 +10,11 @@ use packline_codec::Anchor;
 use packline_engine::Permit;
 use packline_runtime::Buffers;
 
-use crate::Error;
-use crate::format::layout::{FragmentBlock, TailPlace};
-use crate::write::digest::Digest;
-use crate::write::recent_tails::RecentTails;
-use crate::write::slab::Rules;
-use crate::write::work::FragmentBuffer;
+use crate::digest::Digest;
+use crate::recent_tails::RecentTails;
+use crate::slab::Rules;
+use crate::work::FragmentBuffer;
+use crate::{DataOptions, Error, FragmentBlock, TailPlace};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -49,23 +48,19 @@ pub(crate) struct Fragments {
 }
 
 impl Fragments {
-    /// `size`: bytes of a fragment block; `window` bounds the memory of the pipeline in bytes.
-    pub(crate) fn new(size: u32, window: usize) -> Fragments {
+    /// `window` bounds the memory of the pipeline in bytes.
+    pub(crate) fn new(options: &DataOptions, window: usize) -> Fragments {
+        let size = options.fragment_size as usize;
         Fragments {
-            size: size as usize,
-            pool: Buffers::new(size as usize, window),
+            size,
+            pool: Buffers::new(size, window),
             open: BTreeMap::new(),
             table: Vec::new(),
             tails: Vec::new(),
             by_digest: HashTable::new(),
-            recent: RecentTails::new(size as usize),
-            looked_up: true,
+            recent: RecentTails::new(size),
+            looked_up: options.looks_up,
         }
-    }
-
-    /// Leaves the digests of fragment blocks out, because no block is looked up.
-    pub(crate) fn without_lookup(&mut self) {
-        self.looked_up = false;
     }
 
     /// Returns the position of an equal tail end, or of an equal part of a recent one. Remembers the digest of such a part.
@@ -140,7 +135,7 @@ impl Fragments {
             }
             Entry::Vacant(none) => {
                 let index = u32::try_from(self.table.len()).map_err(|_| too_many_tails())?;
-                self.table.push(FragmentBlock { start: 0, size_word: 0 });
+                self.table.push(FragmentBlock { start: 0, size_word: 0, length: 0 });
                 let parts = self.looked_up.then_some(Digest::EMPTY);
                 none.insert(FragmentBuffer { index, raw: self.pool.take(raw), length: 0, parts, permit })
             }

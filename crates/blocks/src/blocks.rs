@@ -11,17 +11,8 @@ use hashbrown::HashTable;
 
 use packline_runtime::TaskError;
 
-use crate::Error;
-use crate::write::digest::Digest;
-
-/// Position of a stored block, known when it is committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockLocation {
-    /// Absolute offset in the image.
-    pub(crate) start: u64,
-    /// Size on disk, with the stored bit.
-    pub(crate) size_word: u32,
-}
+use crate::digest::Digest;
+use crate::{BlockPlace, BlockTable, Error};
 
 /// A list of blocks at the start of a run.
 #[derive(Debug)]
@@ -37,8 +28,7 @@ pub(crate) struct Blocks {
     digests: Vec<Digest>,
     /// Numbers at which a run starts, as a bit set.
     run_starts: Vec<u64>,
-    starts: Vec<u64>,
-    size_words: Vec<u32>,
+    places: BlockTable,
     count: u32,
     by_digest: HashTable<u32>,
     prefixes: HashTable<Prefix>,
@@ -101,24 +91,27 @@ impl Blocks {
     }
 
     /// Records the position of the next block in the order of commits.
-    pub(crate) fn committed(&mut self, number: u32, place: BlockLocation) -> Result<(), Error> {
-        if number as usize != self.starts.len() {
-            return Err(Error::internal(format!("block {number} was committed after {} blocks", self.starts.len())));
+    pub(crate) fn committed(&mut self, number: u32, place: BlockPlace) -> Result<(), Error> {
+        if number as usize != self.places.len() {
+            return Err(Error::internal(format!("block {number} was committed after {} blocks", self.places.len())));
         }
-        self.starts.push(place.start);
-        self.size_words.push(place.size_word);
+        self.places.push(place);
         Ok(())
     }
 
     /// Returns the position of a committed block.
-    pub(crate) fn place(&self, number: u32) -> Option<BlockLocation> {
-        let start = *self.starts.get(number as usize)?;
-        Some(BlockLocation { start, size_word: *self.size_words.get(number as usize)? })
+    pub(crate) fn place(&self, number: u32) -> Option<BlockPlace> {
+        self.places.get(number)
+    }
+
+    /// Returns the positions of all committed blocks.
+    pub(crate) fn into_places(self) -> BlockTable {
+        self.places
     }
 
     pub(crate) fn memory(&self) -> usize {
         self.digests.capacity() * size_of::<Digest>()
-            + self.starts.capacity() * 12
+            + self.places.memory()
             + self.by_digest.allocation_size()
             + self.prefixes.allocation_size()
     }
@@ -207,7 +200,7 @@ mod tests {
     fn commits_come_in_order() {
         let mut blocks = Blocks::default();
         run(&mut blocks, &[1, 2]);
-        let place = BlockLocation { start: 96, size_word: 10 };
+        let place = BlockPlace { start: 96, size_word: 10 };
         assert!(blocks.committed(1, place).is_err());
         blocks.committed(0, place).unwrap();
         assert_eq!(blocks.place(0), Some(place));

@@ -2,7 +2,7 @@
 
 use packline_blocks::{Error, min_window};
 use packline_cache::Lookup;
-use packline_codec::{METADATA_BLOCK_SIZE, Spec};
+use packline_codec::{Footprint, METADATA_BLOCK_SIZE, Spec};
 use packline_runtime::memory::Demand;
 
 use crate::sources::changes::limits::EntryLimits;
@@ -99,9 +99,18 @@ impl ImageOptions {
     pub(super) fn demand(&self, lookup: &Lookup, verify: bool) -> Demand {
         let codec = self.codec();
         let block = self.block_size() as usize;
-        let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
-        let encoders = encoders + lookup.encoder_memory(codec, block);
-        let decoder = if verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
+        let Footprint { encoder, decoder } = match self {
+            ImageOptions::SquashFs(_) => Footprint {
+                encoder: codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder,
+                decoder: codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder,
+            },
+            // An unknown codec fails before anything is written. A buffer for decoded blocks is part of the decoder.
+            ImageOptions::Erofs(_) => codec
+                .bare_footprint(block)
+                .map_or_else(|_| codec.footprint(block), |bare| Footprint { decoder: bare.decoder + block, ..bare }),
+        };
+        let encoders = encoder + lookup.encoder_memory(codec, block);
+        let decoder = if verify { decoder } else { 0 };
         Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
     }
 }

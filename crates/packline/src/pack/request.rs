@@ -6,7 +6,7 @@ use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
 use packline_blocks::BlockSize;
 use packline_cache::BlockCache;
-use packline_codec::{CodecError, Spec};
+use packline_codec::Spec;
 use packline_image::Output;
 use packline_manifests::PseudoFile;
 use packline_runtime::{Resources, Temporaries};
@@ -124,10 +124,11 @@ impl ImageRequest {
     /// An EROFS image with a codec (`None`: zstd) and the largest number of bytes of content of a cluster.
     ///
     /// # Errors
-    /// [`Error::Codec`] for a codec that EROFS does not have.
+    /// [`Error::Codec`] for a codec that EROFS does not have or that does not work with the block size.
     pub fn parse_erofs(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
-        let mut options = packline_erofs::Options::new(erofs_codec(codec.unwrap_or("zstd"))?);
+        let mut options = packline_erofs::Options::new(Spec::parse(codec.unwrap_or("zstd"))?);
         options.block_size = block_size.unwrap_or(options.block_size);
+        options.codec.bare_codec(options.block_size.bytes())?;
         Ok(ImageRequest::new(options))
     }
 
@@ -192,17 +193,6 @@ impl PackContainer {
             }
             Container::Pln => Err(Container::no_tree(container.name())),
         }
-    }
-}
-
-/// Parses a codec of EROFS.
-fn erofs_codec(text: &str) -> Result<Spec, CodecError> {
-    let known = packline_erofs::CODECS.join(", ");
-    match Spec::parse(text) {
-        Ok(codec) if packline_erofs::CODECS.contains(&codec.name()) => Ok(codec),
-        Ok(codec) => Err(CodecError::NotOfFormat { codec: codec.name(), format: "EROFS", known }),
-        Err(CodecError::UnknownCodec { found, .. }) => Err(CodecError::UnknownCodec { found, known }),
-        Err(other) => Err(other),
     }
 }
 

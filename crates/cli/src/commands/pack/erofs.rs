@@ -1,5 +1,6 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
+use packline_codec::Spec;
 use packline_erofs::{Fragments, Kernel, Options, Uuid};
 
 use crate::args::value::text;
@@ -8,6 +9,9 @@ use crate::ui::failure::Failure;
 
 /// Longest label in bytes. Linux before 7.0 needs a byte of zero after it.
 const LABEL_MOST: usize = 15;
+
+/// The end of `--codec help`.
+pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate) or none.\n";
 
 const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
 
@@ -76,6 +80,18 @@ fn without_sharing(options: &mut Options, invocation: &Invocation) {
     if !invocation.has("fragments") {
         options.fragments = Fragments::Never;
     }
+}
+
+/// Rejects `--cache` with a codec whose blocks differ from those of other containers: they are not looked up.
+pub fn refuse_cache(codec: &Spec, invocation: &Invocation) -> Result<(), Failure> {
+    if invocation.has("cache") && codec.bare_name() != codec.to_string() {
+        let name = codec.name();
+        return Err(wrong(
+            "cache",
+            format!("blocks of {name} in an EROFS image are not cached; -c zstd and -c lz4 are"),
+        ));
+    }
+    Ok(())
 }
 
 /// Rejects the options of a SquashFS image.

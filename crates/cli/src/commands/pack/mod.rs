@@ -285,6 +285,7 @@ impl Pack {
             self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
             if let ImageOptions::Erofs(options) = &mut image.options {
                 self.erofs.apply(options, invocation)?;
+                erofs::refuse_cache(&options.codec, invocation)?;
             }
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;

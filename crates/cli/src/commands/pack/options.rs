@@ -8,6 +8,7 @@ use packline_archives::tar::TarOptions;
 use packline_squashfs::{BlockSize, CODECS, Fragments, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, ReadErrors, Symlinks};
 
+use super::erofs;
 use crate::args::patterns::Exclude;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{block_size, codecs_help, number, one_of, size, text, text_or_help};
@@ -154,10 +155,8 @@ pub fn codecs() -> Vec<String> {
 
 /// Returns the answer to `--codec help` and `--codec CODEC:help` of `pack`.
 fn help_request(codec: &str) -> Option<Result<String, String>> {
-    let codecs = packline_erofs::CODECS.join(", ");
-    let of_erofs = |help: String| format!("{help}EROFS images have {codecs}.\n");
     let answer = codec_help_request(codec)?;
-    Some(if codec == "help" { answer.map(of_erofs) } else { answer })
+    Some(if codec == "help" { answer.map(|help| help + erofs::CODECS_HELP) } else { answer })
 }
 
 /// Returns the answer to `--codec help` and `--codec CODEC:help`.

@@ -43,8 +43,10 @@ fn pack_names_options_of_another_file_system() {
         (&["--no-compress", "data"], "--no-compress: an EROFS image has no such parts; -c none "),
         (&["--no-pad"], "--no-pad: an EROFS image always ends at a multiple of 4K"),
         (&["--base", "tree.sqfs"], "--base: blocks are reused only in a SquashFS image"),
-        (&["-c", "xz"], "--codec: "),
-        (&["-c", "lzo"], "--codec: "),
+        (&["-c", "xz"], "--codec: xz: not a codec of EROFS"),
+        (&["-c", "lzo"], "--codec: lzo: not a codec of EROFS"),
+        (&["-c", "deflate"], "; gzip is the codec that EROFS calls deflate"),
+        (&["-c", "lzma", "--cache", "c"], "--cache: blocks of lzma in an EROFS image are not cached"),
         (&["--label", "a label of 16 b."], "--label: 'a label of 16 b.' has 16 bytes (expected at most 15)"),
         (&["--uuid", "1"], "--uuid: invalid UUID '1'"),
     ];

@@ -151,12 +151,6 @@ impl<'s> Writer<'s> {
         })
     }
 
-    /// Ends the data area and returns its layout.
-    #[cfg(test)]
-    pub(crate) fn finish_data_for_tests(self) -> Result<crate::DataLayout, Error> {
-        Ok(self.data.complete()?.layout)
-    }
-
     fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn Source) -> Result<(), Error> {
         let xattr = if self.options.xattrs && !entry.xattrs.is_empty() {
             self.xattrs.add(&entry.xattrs, &entry.path)?

@@ -35,7 +35,7 @@ pub(crate) struct DataWriter<'s> {
 /// A block as it is stored.
 struct StoredBlock {
     bytes: SharedBytes,
-    stored: bool,
+    form: Form,
     hashes: Hashes,
     /// CRC-32 of the bytes, if it is known.
     checksum: Option<u32>,
@@ -58,7 +58,7 @@ impl<'s> DataWriter<'s> {
             checksum: options.checksum.then(crc32fast::Hasher::new),
             changed: Vec::new(),
             warnings: Vec::new(),
-            spacing: Spacing::new(options.layout, options.block_size),
+            spacing: Spacing::new(options.layout, options.unit, options.block_size),
             scratch: Vec::new(),
         }
     }
@@ -114,15 +114,16 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
-        let StoredBlock { bytes, stored, hashes, checksum } = block;
+        let StoredBlock { bytes, form, hashes, checksum } = block;
         self.begin_block(ordinal)?;
         let length = bytes.range.len() as u32;
         let start = self.append_shared(bytes, checksum)?;
-        self.end_block(ordinal, Part { start, length, form: form(stored), hashes })
+        self.end_block(ordinal, Part { start, length, form, hashes })
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
-        if self.decisions.blocks.starts_run(ordinal) { self.leave_gap(Spaced::Run) } else { Ok(()) }
+        let has_gap = self.spacing.is_before_blocks() || self.decisions.blocks.starts_run(ordinal);
+        if has_gap { self.leave_gap(Spaced::Run) } else { Ok(()) }
     }
 
     fn end_block(&mut self, ordinal: u32, part: Part) -> Result<(), Error> {
@@ -135,28 +136,22 @@ impl<'s> DataWriter<'s> {
     fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
         let product = Arc::new(product);
         for &PackedBlock { ref block, ref compressed, hash, checksum } in blocks {
-            let stored = compressed.is_none();
-            let (bytes, hashes) = match compressed {
-                Some(range) => {
-                    let bytes = SharedBytes { buffer: Arc::clone(&product), range: range.clone() };
-                    (bytes, Hashes { stored: hash, content: block.bits() })
-                }
-                None => {
-                    let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-                    (bytes, Hashes { stored: block.bits(), content: 0 })
-                }
+            let stored = match compressed {
+                Some(range) => StoredBlock {
+                    bytes: SharedBytes { buffer: Arc::clone(&product), range: range.clone() },
+                    form: Form::Block { content: block.range.len() as u32 },
+                    hashes: Hashes { stored: hash, content: block.bits() },
+                    checksum,
+                },
+                None => StoredBlock { checksum, ..plain(raw, block) },
             };
-            self.write_block(block.ordinal, StoredBlock { bytes, stored, hashes, checksum })?;
+            self.write_block(block.ordinal, stored)?;
         }
         Ok(())
     }
 
     fn write_raw(&mut self, raw: &Arc<Buffer>, blocks: &[BlockRef]) -> Result<(), Error> {
-        blocks.iter().try_for_each(|block| {
-            let hashes = Hashes { stored: block.bits(), content: 0 };
-            let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-            self.write_block(block.ordinal, StoredBlock { bytes, stored: true, hashes, checksum: None })
-        })
+        blocks.iter().try_for_each(|block| self.write_block(block.ordinal, plain(raw, block)))
     }
 
     /// Writes copies of blocks that are already in the image.
@@ -168,11 +163,14 @@ impl<'s> DataWriter<'s> {
             let mut bytes = std::mem::take(&mut self.scratch);
             bytes.resize(place.size() as usize, 0);
             self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
-            let hashes = self.written.at(place.start).map_or(Hashes { stored: 0, content: 0 }, |part| part.hashes);
-            let stored = !place.is_compressed();
+            let hashes = Hashes { stored: 0, content: 0 };
+            let form = if place.is_compressed() { Form::Block { content: 0 } } else { Form::Plain };
+            // If parts are not recorded, their hashes are not used.
+            let part = Part { start: 0, length: place.size(), form, hashes };
+            let part = self.written.at(place.start).unwrap_or(part);
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
-            self.end_block(to + step, part(start, &bytes, stored, hashes))?;
+            self.end_block(to + step, Part { start, ..part })?;
             self.scratch = bytes;
         }
         Ok(())
@@ -183,11 +181,12 @@ impl<'s> DataWriter<'s> {
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;
-        let bytes = bytes.bytes();
+        let form = if stored { Form::Plain } else { Form::Block { content: content_length } };
+        let part = |hashes| Part { start, length: length as u32, form, hashes };
         match hashes {
-            Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
+            Some(hashes) => self.written.add(part(hashes)),
             None if self.written.records() => {
-                self.written.add(part(start, bytes, stored, Hashes { stored: hash(bytes), content: 0 }));
+                self.written.add(part(Hashes { stored: hash(bytes.bytes()), content: 0 }));
             }
             None => {}
         }
@@ -235,12 +234,14 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
     }
 }
 
-fn part(start: u64, bytes: &[u8], stored: bool, hashes: Hashes) -> Part {
-    Part { start, length: bytes.len() as u32, form: form(stored), hashes }
-}
-
-fn form(stored: bool) -> Form {
-    if stored { Form::Plain } else { Form::Block }
+/// Returns a block that is not compressed.
+fn plain(raw: &Arc<Buffer>, block: &BlockRef) -> StoredBlock {
+    StoredBlock {
+        bytes: SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() },
+        form: Form::Plain,
+        hashes: Hashes { stored: block.bits(), content: 0 },
+        checksum: None,
+    }
 }
 
 /// Writes to a sink.

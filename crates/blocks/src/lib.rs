@@ -42,11 +42,13 @@ mod run_matcher;
 mod slab;
 mod spacing;
 mod start;
+mod stored_data;
 #[cfg(test)]
 mod tests;
 mod work;
 mod workers;
 mod written;
+mod xattr_sets;
 
 pub use area::{CompleteData, DataArea, MEMORY_CHECK, TreeMemory, min_window};
 pub use block_size::BlockSize;
@@ -60,5 +62,7 @@ pub use options::{Align, DataOptions, FileHints, Fragments, Layout, Override, Sh
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};
+pub use stored_data::report_data;
 pub use workers::Workers;
 pub use written::{Form, Hashes, Part, Written};
+pub use xattr_sets::XattrSets;

@@ -63,6 +63,8 @@ pub struct DataOptions {
     /// The unit of [`Align::Pad`] in bytes.
     pub pad: u32,
     pub layout: Layout,
+    /// Each block starts at a multiple of this many bytes, at least 1. Zeros fill the gaps.
+    pub unit: u32,
     /// Offset of the data area in the image in bytes.
     pub start: u64,
     /// Whether [`CompleteData::checksum`](crate::CompleteData::checksum) is computed.

@@ -91,6 +91,7 @@ impl Options {
             compresses,
             pad: self.pad,
             layout: self.layout,
+            unit: 1,
             start: data_start(self)?,
             checksum: Record::is_wanted(self),
             verify: start.verify,

@@ -189,6 +189,7 @@ pub(super) fn setup(codec: &str) -> Setup {
         compresses: codec != Spec::None,
         pad: 4096,
         layout: Layout::Compact,
+        unit: 1,
         start: START,
         checksum: true,
         verify: false,

@@ -35,9 +35,7 @@ fn packed(tree: &Path, image: &Path, codec: &str, base: Option<(&Path, BaseBlock
 }
 
 fn summary(request: PackRequest) -> Result<ImageSummary, Error> {
-    let PackSummary::SquashFs(summary) = pack(request, &mut Unobserved)? else {
-        unreachable!("an image was asked for")
-    };
+    let PackSummary::Image(summary) = pack(request, &mut Unobserved)? else { unreachable!("an image was asked for") };
     Ok(*summary)
 }
 

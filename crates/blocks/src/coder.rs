@@ -33,7 +33,7 @@ pub trait Coder: Send {
     /// should leave their memory to the decoder.
     ///
     /// # Errors
-    /// What is wrong with the part, as a phrase: `cannot be decoded (...)`.
+    /// A phrase about the fault of the part: `cannot be decoded (...)`.
     fn decode<'a>(&'a mut self, form: Form, stored: &'a [u8]) -> Result<&'a [u8], String>;
 }
 

@@ -80,7 +80,12 @@ impl Mounted {
 
     /// Mounts an image with the kernel's EROFS, read-only, through a loop device. Needs root.
     pub fn erofs(image: &Path) -> Result<Mounted, String> {
-        Mounted::through_loop(image, "erofs", 0)
+        Mounted::erofs_at(image, 0)
+    }
+
+    /// As [`Mounted::erofs`], of an image that begins at a byte of the file.
+    pub fn erofs_at(image: &Path, offset: u64) -> Result<Mounted, String> {
+        Mounted::through_loop(image, "erofs", offset)
     }
 
     fn through_loop(image: &Path, kind: &str, offset: u64) -> Result<Mounted, String> {

@@ -230,7 +230,7 @@ pub(super) fn add(area: &mut DataArea<'_>, bytes: &[u8], hints: FileHints, run: 
     feed(area, &mut content, bytes.len() as u64, hints)
 }
 
-/// What is known of a data area that was packed.
+/// A packed data area with its image.
 pub(super) struct Packed {
     pub(super) image: Vec<u8>,
     pub(super) layout: DataLayout,

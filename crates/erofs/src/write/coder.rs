@@ -37,7 +37,7 @@ impl ImageCoders {
     fn encoder(&self) -> Result<BlockMaker, CodecError> {
         let size = self.block_size.bytes();
         Ok(if self.has_common_blocks() {
-            BlockMaker::Common(BlockEncoder::new(&self.lookup, &self.codec, size)?)
+            BlockMaker::Common(Box::new(BlockEncoder::new(&self.lookup, &self.codec, size)?))
         } else {
             BlockMaker::Bare(self.codec.bare_encoder(size)?)
         })
@@ -52,7 +52,7 @@ impl Coders for ImageCoders {
 
 enum BlockMaker {
     /// Looks blocks up first.
-    Common(BlockEncoder),
+    Common(Box<BlockEncoder>),
     Bare(Box<dyn Encoder>),
 }
 

@@ -194,6 +194,9 @@ fn named(error: Error, tree: &Tree, node: NodeId) -> Error {
         Error::Work(packline_runtime::WorkFault::Internal(what)) => {
             Error::internal(format!("{}: {what}", display_path(tree, node)))
         }
+        Error::Limit { what, expected } => {
+            Error::Limit { what: format!("{}: {what}", display_path(tree, node)), expected }
+        }
         other => other,
     }
 }

@@ -171,7 +171,10 @@ impl Shape {
         if blocks < u32::MAX.into() {
             return Ok(self);
         }
-        Err(Error::Limit { what: format!("an image of {blocks} blocks of 4096 bytes"), expected: "less than 16 TiB".into() })
+        Err(Error::Limit {
+            what: format!("an image of {blocks} blocks of 4096 bytes"),
+            expected: "less than 16 TiB".into(),
+        })
     }
 
     fn number(&self, tree: &Tree, node: NodeId) -> u32 {
@@ -247,11 +250,7 @@ impl Writer<'_> {
         })
     }
 
-    fn for_each_block(
-        &self,
-        node: NodeId,
-        put: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let tree = self.inodes.tree;
         let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
         for_each_block(tree, node, &inode, put)

@@ -1,6 +1,7 @@
 //! The superblock of a new image.
 
 use packline_blocks::Error;
+use packline_codec::BareCodec;
 use packline_tree::Tree;
 
 use crate::format::algorithms::{encode_record, number_of};
@@ -73,12 +74,10 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
     let mut label = [0; 16];
     label.iter_mut().zip(&options.label).for_each(|(to, from)| *to = *from);
     let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
-    let shared = if options.deduplicate { incompat::FRAGMENTS } else { 0 };
-    let features = match options.form() {
-        Form::Flat => 0,
-        Form::Clusters => coded | shared,
-        Form::Extents => coded | shared | incompat::WIDE,
-    };
+    let flag = |is_set: bool, feature: u32| if is_set { feature } else { 0 };
+    let features = flag(options.bare_codec().is_some(), coded)
+        | flag(options.form() == Form::Extents, incompat::WIDE)
+        | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS);
     Superblock {
         block_bits: BLOCK_BITS,
         bytes: SUPERBLOCK_BYTES as u64,
@@ -104,6 +103,12 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         packed: facts.packed,
         metabox: None,
     }
+}
+
+/// Whether extents may be parts of clusters, or several files may have one cluster. Extents of deflate are always marked as parts.
+fn shares(options: &Options) -> bool {
+    let is_deflate = matches!(options.bare_codec(), Some(BareCodec::Deflate)) && options.form() == Form::Extents;
+    options.deduplicate || is_deflate
 }
 
 /// Returns a UUID of version 8 that depends on all bytes of the image.

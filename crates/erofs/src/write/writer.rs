@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override, Progress,
-    ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override,
+    Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Sink, Unobserved};
@@ -166,7 +166,7 @@ impl<'s> Writer<'s> {
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
         if let Some((number, size)) = file {
-            // Without compression, there is no packed inode.
+            // Flat images have no packed inode.
             let is_flat = self.options.form() == Form::Flat;
             let fragments = if is_flat { Override::Off } else { hints.fragments };
             self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
@@ -197,7 +197,7 @@ fn named(error: Error, tree: &Tree, data: &DataLayout) -> Error {
 
 /// Returns how contents are stored. The superblock has the first block alone.
 fn data_options(options: &Options, start: &Start) -> DataOptions {
-    let compresses = options.form() != Form::Flat;
+    let compresses = options.bare_codec().is_some();
     DataOptions {
         block_size: options.block_size,
         fragment_size: options.block_size.into(),

@@ -23,8 +23,7 @@ pub(super) fn store(
     if options.form() != Form::Clusters || !layout.numbers.contains(&0) {
         return Ok(None);
     }
-    // A cluster needs at least two blocks of content.
-    let content = u64::from(options.block_size).max(2 * BLOCK);
+    let content = u64::from(options.block_size);
     let cluster = zeros(coders, content as usize)?;
     if cluster.len() as u64 >= content {
         return Err(Error::internal(format!("{content} zeros that do not get smaller")));

@@ -53,6 +53,9 @@ pub struct ImagePlace {
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
+    /// Files or block devices that have contents of an EROFS image, in the order of its device table. Without them, these contents may follow the
+    /// image.
+    pub devices: Vec<PathBuf>,
     /// The formats that the caller reads, for the message about another one.
     expected: &'static str,
     file: Arc<OnceLock<OpenedFile>>,
@@ -62,13 +65,26 @@ pub struct ImagePlace {
 impl ImagePlace {
     /// An image at the start of a file, or after other data in it.
     pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
-        ImagePlace { path: path.into(), offset: None, expected: EXPECTED, file: Arc::default(), is_stored: false }
+        ImagePlace {
+            path: path.into(),
+            offset: None,
+            devices: Vec::new(),
+            expected: EXPECTED,
+            file: Arc::default(),
+            is_stored: false,
+        }
     }
 
     /// The same, with the image at byte `offset` of the file.
     #[must_use]
     pub fn at(self, offset: impl Into<Option<u64>>) -> ImagePlace {
         ImagePlace { offset: offset.into(), ..self }
+    }
+
+    /// The same, with contents of the image on other devices.
+    #[must_use]
+    pub fn with_devices(self, devices: Vec<PathBuf>) -> ImagePlace {
+        ImagePlace { devices, ..self }
     }
 
     /// The same, for a caller that reads these formats too.
@@ -151,8 +167,8 @@ impl ImagePlace {
     /// Opens the image; `metadata_cache` is in bytes.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
-    /// image.
+    /// [`Error::Source`] if the file or a device cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains
+    /// no sound image, or if the image has another number of devices.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let file = self.file()?;
         self.open_found(Arc::new(file.clone()), file.content_kind(), metadata_cache)
@@ -192,7 +208,9 @@ impl ImagePlace {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, self.expected));
         }
-        let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
+        let open = |path| Ok::<Arc<dyn Input>, Error>(Arc::new(OpenedFile::open(path)?));
+        let devices = self.devices.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), &devices, origin, metadata_cache);
         let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
         let name = opened.file_system.name();
         log::debug!("{}: {name} image at byte {}", self.path.escaped(), opened.volume.facts().origin);

@@ -59,7 +59,10 @@ fn tree_of(nodes: &[Node], store: &mut Store, xattrs: &mut XattrTable) -> Tree {
                 content.each(&mut |part| bytes.extend_from_slice(part));
                 // Some files share everything with the one before.
                 let same = last.take().filter(|(known, _)| *known == bytes && number % 2 == 0);
-                let payload = same.map_or_else(|| store.add(&bytes), |(_, payload)| store.add_same(payload));
+                let payload = match same {
+                    Some((_, payload)) => store.add_same(payload),
+                    None => store.add(&bytes),
+                };
                 last = Some((bytes, payload));
                 payload
             }
@@ -164,13 +167,20 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 }
 
 /// Options of each form.
-fn forms() -> [Options; 5] {
+fn forms() -> [Options; 6] {
     let options = |codec, minor| Options {
         kernel: Kernel::new(6, minor),
         block_size: BlockSize::default(),
         ..Options::new(Spec::parse(codec).unwrap())
     };
-    [options("none", 10), options("lz4", 1), options("zstd", 10), options("lz4", 15), options("zstd", 15)]
+    [
+        options("none", 10),
+        options("lz4", 1),
+        options("zstd", 10),
+        options("none", 15),
+        options("lz4", 15),
+        options("zstd", 15),
+    ]
 }
 
 #[test]
@@ -201,7 +211,7 @@ fn directories_and_links_of_all_sizes() {
 
 #[test]
 fn an_image_has_the_features_that_it_needs() {
-    let [none, lz4, _, _, wide] = forms();
+    let [none, lz4, _, plain, _, wide] = forms();
     let features = |nodes: &[Node], options: &Options| open(make(nodes, options, 1).image).superblock().incompat;
     assert_eq!(features(&[Node::dir(""), Node::file("a", [7; 3000])], &none), 0);
     let mut holes = vec![7; 4096];
@@ -211,6 +221,7 @@ fn an_image_has_the_features_that_it_needs() {
     let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
     assert_eq!(features(&[Node::dir("")], &alone), coded);
     assert_eq!(features(&[Node::dir("")], &wide), coded | incompat::FRAGMENTS | incompat::WIDE);
+    assert_eq!(features(&[Node::dir("")], &plain), incompat::FRAGMENTS | incompat::WIDE);
     let superblock = open(make(&[Node::dir("")], &none, 1).image).superblock().clone();
     assert_eq!(superblock.compat, compat::CHECKSUM | compat::MTIME | compat::XATTR_FILTER);
 }
@@ -281,8 +292,15 @@ fn devices_that_the_format_has_no_space_for_are_named() {
     let mut xattrs = XattrTable::default();
     let tree = tree_of(&nodes, &mut store, &mut xattrs);
     let mut sink = vec![0; BLOCK as usize];
-    let source =
-        Source { tree: &tree, contents: &store, xattrs: &xattrs, options: &none, zeros: None, data_end: BLOCK, data_sum: 0 };
+    let source = Source {
+        tree: &tree,
+        contents: &store,
+        xattrs: &xattrs,
+        options: &none,
+        zeros: None,
+        data_end: BLOCK,
+        data_sum: 0,
+    };
     let error = write_metadata(&mut sink, Written::new(false), &source).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "d: device 4096:0 (expected at most 4095:1048575)");
 }

@@ -17,7 +17,7 @@
 //!
 //! Extended attributes follow, then the inline part of the content or the positions of its parts.
 
-use packline_tree::{Device, Meta};
+use packline_tree::{Device, Meta, Time};
 use packline_volume::{NodeType, ReadError};
 
 use super::corrupt;
@@ -66,7 +66,6 @@ impl Layout {
 #[derive(Debug, Clone)]
 pub(crate) struct RawInode {
     pub(crate) meta: Meta,
-    pub(crate) nanoseconds: u32,
     pub(crate) kind: NodeType,
     pub(crate) layout: Layout,
     pub(crate) extended: bool,
@@ -120,11 +119,11 @@ impl RawInode {
         if fields.nanoseconds >= NANOSECONDS {
             return fault(format!("inode with {} nanoseconds", fields.nanoseconds), "less than a second");
         }
+        let mtime = Time::new(fields.seconds, fields.nanoseconds);
         let is_hole = layout == Layout::Plain && fields.start | !fields.start_mask == u64::MAX;
         let xattr_count = u64::from(half(bytes, 2));
         Ok(RawInode {
-            meta: Meta { mode: mode & 0o7777, uid: fields.uid, gid: fields.gid, mtime: fields.mtime },
-            nanoseconds: fields.nanoseconds,
+            meta: Meta { mode: mode & 0o7777, uid: fields.uid, gid: fields.gid, mtime },
             kind,
             layout,
             extended,
@@ -145,7 +144,7 @@ struct Fields {
     start_mask: u64,
     uid: u32,
     gid: u32,
-    mtime: i64,
+    seconds: i64,
     nanoseconds: u32,
 }
 
@@ -160,7 +159,7 @@ impl Fields {
             start_mask: if one_link { (1 << 48) - 1 } else { u32::MAX.into() },
             uid: half(bytes, 24).into(),
             gid: half(bytes, 26).into(),
-            mtime: superblock.epoch.saturating_add(word(bytes, 12).into()),
+            seconds: superblock.epoch.saturating_add(word(bytes, 12).into()),
             nanoseconds: superblock.nanoseconds,
         }
     }
@@ -173,7 +172,7 @@ impl Fields {
             start_mask: (1 << 48) - 1,
             uid: word(bytes, 24),
             gid: word(bytes, 28),
-            mtime: long(bytes, 32) as i64,
+            seconds: long(bytes, 32) as i64,
             nanoseconds: word(bytes, 40),
         }
     }

@@ -103,7 +103,7 @@ impl<'a> ObservedSource<'a> {
 
     /// Counts an entry whose time an image cannot have.
     fn check_time(&mut self, entry: &Entry) {
-        let stored = (0..=i64::from(u32::MAX)).contains(&entry.meta.mtime);
+        let stored = (0..=i64::from(u32::MAX)).contains(&entry.meta.mtime.seconds());
         if stored || matches!(entry.kind, Kind::HardLink(_)) {
             return;
         }

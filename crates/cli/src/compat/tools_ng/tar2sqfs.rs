@@ -79,7 +79,7 @@ impl Tar2Sqfs {
         let defaults = self.options.defaults(io)?;
         let mut image = ImageRequest::new(self.options.image(defaults)?);
         image.options.xattrs = !self.no_xattr;
-        image.changes = self.changes(defaults.mtime)?;
+        image.changes = self.changes(defaults.mtime.seconds())?;
         image.defaults = defaults;
         image.tar.lenient = !self.no_skip;
         image.tar.strict = self.no_skip;

@@ -3,6 +3,7 @@
 mod conversion;
 mod reading;
 mod refusals;
+mod times;
 mod tree;
 
 use packline_testkit::Sandbox;

@@ -10,9 +10,11 @@ use crate::decision::Decisions;
 use crate::digest::hash;
 use crate::slab::{FileCut, SharedEnd};
 use crate::spacing::{Part as Spaced, Spacing};
-use crate::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedFragment, size_word};
+use crate::work::{
+    BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedCluster, PackedFragment, size_word,
+};
 use crate::written::{Form, Hashes, Part, Written};
-use crate::{BlockPlace, DataOptions, Error, FragmentBlock, Sink};
+use crate::{BlockPlace, Cluster, DataOptions, Error, FragmentBlock, Sink};
 
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter<'s> {
@@ -29,6 +31,8 @@ pub(crate) struct DataWriter<'s> {
     /// Warnings about files that changed while workers read them.
     pub(crate) warnings: Vec<String>,
     spacing: Spacing,
+    /// Each part starts at a multiple of this number of bytes.
+    unit: u64,
     scratch: Vec<u8>,
 }
 
@@ -37,6 +41,7 @@ struct StoredBlock {
     bytes: SharedBytes,
     stored: bool,
     hashes: Hashes,
+    clusters: Vec<PackedCluster>,
     /// CRC-32 of the bytes, if it is known.
     checksum: Option<u32>,
 }
@@ -59,6 +64,7 @@ impl<'s> DataWriter<'s> {
             changed: Vec::new(),
             warnings: Vec::new(),
             spacing: Spacing::new(options.layout, options.block_size),
+            unit: options.clusters.map_or(1, |clusters| clusters.unit.into()),
             scratch: Vec::new(),
         }
     }
@@ -114,31 +120,46 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
-        let StoredBlock { bytes, stored, hashes, checksum } = block;
+        let StoredBlock { bytes, stored, hashes, clusters, checksum } = block;
         self.begin_block(ordinal)?;
         let length = bytes.range.len() as u32;
         let start = self.append_shared(bytes, checksum)?;
-        self.end_block(ordinal, Part { start, length, form: form(stored), hashes })
+        self.end_block(ordinal, Part { start, length, form: form(stored), hashes }, &clusters)
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
-        if self.decisions.blocks.starts_run(ordinal) { self.leave_gap(Spaced::Run) } else { Ok(()) }
+        if self.decisions.blocks.starts_run(ordinal) { self.leave_gap(Spaced::Run) } else { self.complete_unit() }
     }
 
-    fn end_block(&mut self, ordinal: u32, part: Part) -> Result<(), Error> {
+    fn end_block(&mut self, ordinal: u32, part: Part, clusters: &[PackedCluster]) -> Result<(), Error> {
         let size_word = size_word(part.length as usize, matches!(part.form, Form::Plain));
         let start = part.start;
-        self.written.add(part);
-        self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word })
+        let clusters = self.add_part(part, clusters);
+        self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word }, &clusters)
     }
 
-    fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
+    /// Records a block: as one part, or as its clusters, which are returned.
+    fn add_part(&mut self, part: Part, clusters: &[PackedCluster]) -> Vec<Cluster> {
+        if clusters.is_empty() {
+            self.written.add(part);
+        }
+        let mut start = part.start;
+        let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
+            let length = cluster.size();
+            self.written.add(Part { start, length, form: form(!cluster.is_compressed()), hashes });
+            start += u64::from(length);
+            cluster
+        };
+        clusters.iter().map(&mut add).collect()
+    }
+
+    fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock>) -> Result<(), Error> {
         let product = Arc::new(product);
-        for &PackedBlock { ref block, ref compressed, hash, checksum } in blocks {
+        for PackedBlock { block, compressed, hash, clusters, checksum } in blocks {
             let stored = compressed.is_none();
             let (bytes, hashes) = match compressed {
                 Some(range) => {
-                    let bytes = SharedBytes { buffer: Arc::clone(&product), range: range.clone() };
+                    let bytes = SharedBytes { buffer: Arc::clone(&product), range };
                     (bytes, Hashes { stored: hash, content: block.bits() })
                 }
                 None => {
@@ -146,7 +167,7 @@ impl<'s> DataWriter<'s> {
                     (bytes, Hashes { stored: block.bits(), content: 0 })
                 }
             };
-            self.write_block(block.ordinal, StoredBlock { bytes, stored, hashes, checksum })?;
+            self.write_block(block.ordinal, StoredBlock { bytes, stored, hashes, clusters, checksum })?;
         }
         Ok(())
     }
@@ -155,7 +176,8 @@ impl<'s> DataWriter<'s> {
         blocks.iter().try_for_each(|block| {
             let hashes = Hashes { stored: block.bits(), content: 0 };
             let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-            self.write_block(block.ordinal, StoredBlock { bytes, stored: true, hashes, checksum: None })
+            let clusters = Vec::new();
+            self.write_block(block.ordinal, StoredBlock { bytes, stored: true, hashes, clusters, checksum: None })
         })
     }
 
@@ -172,27 +194,23 @@ impl<'s> DataWriter<'s> {
             let stored = !place.is_compressed();
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
-            self.end_block(to + step, part(start, &bytes, stored, hashes))?;
+            self.end_block(to + step, part(start, &bytes, stored, hashes), &[])?;
             self.scratch = bytes;
         }
         Ok(())
     }
 
     fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
-        let PackedFragment { index, bytes, length, content_length, stored, hashes, checksum } = fragment;
+        let PackedFragment { index, bytes, length, content_length, stored, hashes, clusters, checksum } = fragment;
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;
         let bytes = bytes.bytes();
-        match hashes {
-            Some(hashes) => self.written.add(part(start, bytes, stored, hashes)),
-            None if self.written.records() => {
-                self.written.add(part(start, bytes, stored, Hashes { stored: hash(bytes), content: 0 }));
-            }
-            None => {}
-        }
+        let stored_hash = || if self.written.records() { hash(bytes) } else { 0 };
+        let hashes = hashes.unwrap_or_else(|| Hashes { stored: stored_hash(), content: 0 });
+        let clusters = self.add_part(part(start, bytes, stored, hashes), &clusters);
         let size_word = size_word(length, stored);
-        self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length });
+        self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length }, clusters);
         Ok(())
     }
 
@@ -200,7 +218,14 @@ impl<'s> DataWriter<'s> {
     fn leave_gap(&mut self, part: Spaced) -> Result<(), Error> {
         let gap = self.spacing.before(part, self.position);
         zeros(gap.zeros).try_for_each(|piece| self.append_plain(piece))?;
-        self.append_plain(gap.mark)
+        self.append_plain(gap.mark)?;
+        self.complete_unit()
+    }
+
+    /// Completes the last unit with zeros.
+    fn complete_unit(&mut self) -> Result<(), Error> {
+        let missing = self.position.next_multiple_of(self.unit) - self.position;
+        zeros(missing).try_for_each(|piece| self.append_plain(piece))
     }
 
     fn append_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -222,7 +247,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
-            Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, &blocks),
+            Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, blocks),
             Packed::Raw { buffer, blocks } => self.write_raw(&buffer, &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
             Packed::Fragment(fragment) => self.write_fragment(fragment),

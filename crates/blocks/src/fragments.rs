@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::recent_tails::RecentTails;
 use crate::slab::Rules;
 use crate::work::FragmentBuffer;
-use crate::{DataOptions, Error, FragmentBlock, TailPlace};
+use crate::{Cluster, DataOptions, Error, FragmentBlock, TailPlace};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(crate) struct Fragments {
     pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
+    /// The clusters of each fragment block, if blocks have clusters.
+    clusters: Vec<Vec<Cluster>>,
     tails: Vec<Tail>,
     by_digest: HashTable<u32>,
     recent: RecentTails,
@@ -56,6 +58,7 @@ impl Fragments {
             pool: Buffers::new(size, window),
             open: BTreeMap::new(),
             table: Vec::new(),
+            clusters: Vec::new(),
             tails: Vec::new(),
             by_digest: HashTable::new(),
             recent: RecentTails::new(size),
@@ -101,13 +104,17 @@ impl Fragments {
     }
 
     /// Records the position of a fragment block.
-    pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock) {
+    pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock, clusters: Vec<Cluster>) {
         self.table[index as usize] = block;
+        if !clusters.is_empty() {
+            self.clusters.resize(self.table.len(), Vec::new());
+            self.clusters[index as usize] = clusters;
+        }
     }
 
-    /// Returns the fragment table, and frees the memory that only packing needs.
-    pub(crate) fn into_table(self) -> Vec<FragmentBlock> {
-        self.table
+    /// Returns the fragment table and the clusters, and frees the memory that only packing needs.
+    pub(crate) fn into_table(self) -> (Vec<FragmentBlock>, Vec<Vec<Cluster>>) {
+        (self.table, self.clusters)
     }
 
     /// Memory in bytes, without the open blocks, which their permits cover.

@@ -85,7 +85,7 @@ impl<'s> DataArea<'s> {
         coders: Arc<dyn Coders>,
         config: Config,
     ) -> Result<DataArea<'s>, Error> {
-        if options.clusters.is_some() && options.sharing == Sharing::Runs {
+        if options.cluster_size.is_some() && options.sharing == Sharing::Runs {
             return Err(Error::internal("clusters of shared runs".into()));
         }
         let window = config.budget;

@@ -21,10 +21,10 @@ pub trait Coder: Send {
     /// Errors of the codec.
     fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError>;
 
-    /// Compresses a data block or a fragment block into clusters, with [`DataOptions::clusters`](crate::DataOptions::clusters). Their bytes
+    /// Compresses a data block or a fragment block into clusters, with [`DataOptions::cluster_size`](crate::DataOptions::cluster_size). Their bytes
     /// follow each other in `to`, which is as long as the block. Adds the clusters to an empty list. By default the block is one cluster.
     ///
-    /// Each cluster is stored in whole units, and never in more bytes than its content has. The size of the outcome is the sum of the clusters.
+    /// Each cluster is stored in whole units ([`DataOptions::unit`](crate::DataOptions::unit)), and never in more bytes than its content has. The size of the outcome is the sum of the clusters.
     /// [`Outcome::NotSmaller`] stores the block uncompressed.
     ///
     /// # Errors
@@ -50,8 +50,8 @@ pub trait Coder: Send {
         Ok(raw)
     }
 
-    /// Decodes a part that was read back: [`Form::Block`], which is a block or a cluster, or [`Form::Metadata`]. The encoders are no longer needed after the first call, and
-    /// should leave their memory to the decoder.
+    /// Decodes a part that was read back: [`Form::Block`], which is a block or a cluster, or [`Form::Metadata`]. The encoders are no longer needed
+    /// after the first call, and should leave their memory to the decoder.
     ///
     /// # Errors
     /// What is wrong with the part, as a phrase: `cannot be decoded (...)`.

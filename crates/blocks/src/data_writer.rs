@@ -31,15 +31,13 @@ pub(crate) struct DataWriter<'s> {
     /// Warnings about files that changed while workers read them.
     pub(crate) warnings: Vec<String>,
     spacing: Spacing,
-    /// Each part starts at a multiple of this number of bytes.
-    unit: u64,
     scratch: Vec<u8>,
 }
 
 /// A block as it is stored.
 struct StoredBlock {
     bytes: SharedBytes,
-    stored: bool,
+    form: Form,
     hashes: Hashes,
     clusters: Vec<PackedCluster>,
     /// CRC-32 of the bytes, if it is known.
@@ -63,8 +61,7 @@ impl<'s> DataWriter<'s> {
             checksum: options.checksum.then(crc32fast::Hasher::new),
             changed: Vec::new(),
             warnings: Vec::new(),
-            spacing: Spacing::new(options.layout, options.block_size),
-            unit: options.clusters.map_or(1, |clusters| clusters.unit.into()),
+            spacing: Spacing::new(options.layout, options.unit, options.block_size),
             scratch: Vec::new(),
         }
     }
@@ -120,15 +117,16 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
-        let StoredBlock { bytes, stored, hashes, clusters, checksum } = block;
+        let StoredBlock { bytes, form, hashes, clusters, checksum } = block;
         self.begin_block(ordinal)?;
         let length = bytes.range.len() as u32;
         let start = self.append_shared(bytes, checksum)?;
-        self.end_block(ordinal, Part { start, length, form: form(stored), hashes }, &clusters)
+        self.end_block(ordinal, Part { start, length, form, hashes }, &clusters)
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
-        if self.decisions.blocks.starts_run(ordinal) { self.leave_gap(Spaced::Run) } else { self.complete_unit() }
+        let has_gap = self.spacing.is_before_blocks() || self.decisions.blocks.starts_run(ordinal);
+        if has_gap { self.leave_gap(Spaced::Run) } else { Ok(()) }
     }
 
     fn end_block(&mut self, ordinal: u32, part: Part, clusters: &[PackedCluster]) -> Result<(), Error> {
@@ -146,7 +144,8 @@ impl<'s> DataWriter<'s> {
         let mut start = part.start;
         let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
             let length = cluster.size();
-            self.written.add(Part { start, length, form: form(!cluster.is_compressed()), hashes });
+            let form = if cluster.is_compressed() { Form::Block { content: cluster.length } } else { Form::Plain };
+            self.written.add(Part { start, length, form, hashes });
             start += u64::from(length);
             cluster
         };
@@ -156,29 +155,23 @@ impl<'s> DataWriter<'s> {
     fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock>) -> Result<(), Error> {
         let product = Arc::new(product);
         for PackedBlock { block, compressed, hash, clusters, checksum } in blocks {
-            let stored = compressed.is_none();
-            let (bytes, hashes) = match compressed {
-                Some(range) => {
-                    let bytes = SharedBytes { buffer: Arc::clone(&product), range };
-                    (bytes, Hashes { stored: hash, content: block.bits() })
-                }
-                None => {
-                    let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-                    (bytes, Hashes { stored: block.bits(), content: 0 })
-                }
+            let stored = match compressed {
+                Some(range) => StoredBlock {
+                    bytes: SharedBytes { buffer: Arc::clone(&product), range },
+                    form: Form::Block { content: block.range.len() as u32 },
+                    hashes: Hashes { stored: hash, content: block.bits() },
+                    clusters,
+                    checksum,
+                },
+                None => StoredBlock { checksum, ..plain(raw, &block) },
             };
-            self.write_block(block.ordinal, StoredBlock { bytes, stored, hashes, clusters, checksum })?;
+            self.write_block(block.ordinal, stored)?;
         }
         Ok(())
     }
 
     fn write_raw(&mut self, raw: &Arc<Buffer>, blocks: &[BlockRef]) -> Result<(), Error> {
-        blocks.iter().try_for_each(|block| {
-            let hashes = Hashes { stored: block.bits(), content: 0 };
-            let bytes = SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() };
-            let clusters = Vec::new();
-            self.write_block(block.ordinal, StoredBlock { bytes, stored: true, hashes, clusters, checksum: None })
-        })
+        blocks.iter().try_for_each(|block| self.write_block(block.ordinal, plain(raw, block)))
     }
 
     /// Writes copies of blocks that are already in the image.
@@ -190,11 +183,14 @@ impl<'s> DataWriter<'s> {
             let mut bytes = std::mem::take(&mut self.scratch);
             bytes.resize(place.size() as usize, 0);
             self.sink.read_at(place.start, &mut bytes).map_err(|cause| sink_error("read back", place.start, cause))?;
-            let hashes = self.written.at(place.start).map_or(Hashes { stored: 0, content: 0 }, |part| part.hashes);
-            let stored = !place.is_compressed();
+            let hashes = Hashes { stored: 0, content: 0 };
+            let form = if place.is_compressed() { Form::Block { content: 0 } } else { Form::Plain };
+            // If parts are not recorded, their hashes are not used.
+            let part = Part { start: 0, length: place.size(), form, hashes };
+            let part = self.written.at(place.start).unwrap_or(part);
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
-            self.end_block(to + step, part(start, &bytes, stored, hashes), &[])?;
+            self.end_block(to + step, Part { start, ..part }, &[])?;
             self.scratch = bytes;
         }
         Ok(())
@@ -205,10 +201,10 @@ impl<'s> DataWriter<'s> {
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;
-        let bytes = bytes.bytes();
-        let stored_hash = || if self.written.records() { hash(bytes) } else { 0 };
+        let stored_hash = || if self.written.records() { hash(bytes.bytes()) } else { 0 };
         let hashes = hashes.unwrap_or_else(|| Hashes { stored: stored_hash(), content: 0 });
-        let clusters = self.add_part(part(start, bytes, stored, hashes), &clusters);
+        let form = if stored { Form::Plain } else { Form::Block { content: content_length } };
+        let clusters = self.add_part(Part { start, length: length as u32, form, hashes }, &clusters);
         let size_word = size_word(length, stored);
         self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length }, clusters);
         Ok(())
@@ -218,14 +214,7 @@ impl<'s> DataWriter<'s> {
     fn leave_gap(&mut self, part: Spaced) -> Result<(), Error> {
         let gap = self.spacing.before(part, self.position);
         zeros(gap.zeros).try_for_each(|piece| self.append_plain(piece))?;
-        self.append_plain(gap.mark)?;
-        self.complete_unit()
-    }
-
-    /// Completes the last unit with zeros.
-    fn complete_unit(&mut self) -> Result<(), Error> {
-        let missing = self.position.next_multiple_of(self.unit) - self.position;
-        zeros(missing).try_for_each(|piece| self.append_plain(piece))
+        self.append_plain(gap.mark)
     }
 
     fn append_plain(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -260,12 +249,15 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
     }
 }
 
-fn part(start: u64, bytes: &[u8], stored: bool, hashes: Hashes) -> Part {
-    Part { start, length: bytes.len() as u32, form: form(stored), hashes }
-}
-
-fn form(stored: bool) -> Form {
-    if stored { Form::Plain } else { Form::Block }
+/// Returns a block that is not compressed.
+fn plain(raw: &Arc<Buffer>, block: &BlockRef) -> StoredBlock {
+    StoredBlock {
+        bytes: SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() },
+        form: Form::Plain,
+        hashes: Hashes { stored: block.bits(), content: 0 },
+        clusters: Vec::new(),
+        checksum: None,
+    }
 }
 
 /// Writes to a sink.

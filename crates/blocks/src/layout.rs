@@ -164,7 +164,7 @@ pub struct DataLayout {
     pub places: BlockTable,
     /// Fragment blocks in table order.
     pub fragments: Vec<FragmentBlock>,
-    /// With [`DataOptions::clusters`]: the clusters of each fragment block. An uncompressed fragment block has none.
+    /// With [`DataOptions::cluster_size`]: the clusters of each fragment block. An uncompressed fragment block has none.
     pub fragment_clusters: Vec<Vec<Cluster>>,
     /// First byte after the data area: where the inode table starts.
     pub end: u64,

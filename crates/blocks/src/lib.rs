@@ -42,11 +42,13 @@ mod run_matcher;
 mod slab;
 mod spacing;
 mod start;
+mod stored_data;
 #[cfg(test)]
 mod tests;
 mod work;
 mod workers;
 mod written;
+mod xattr_sets;
 
 pub use area::{CompleteData, DataArea, MEMORY_CHECK, TreeMemory, min_window};
 pub use block_size::BlockSize;
@@ -58,9 +60,11 @@ pub use error::Error;
 pub use layout::{
     BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
 };
-pub use options::{Align, ClusterOptions, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
+pub use options::{Align, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};
+pub use stored_data::report_data;
 pub use workers::Workers;
 pub use written::{Form, Hashes, Part, Written};
+pub use xattr_sets::XattrSets;

@@ -40,15 +40,6 @@ pub enum Sharing {
     Blocks,
 }
 
-/// How a block is stored as clusters, each of which is decoded on its own. A block is then only what is hashed and shared at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClusterOptions {
-    /// The stored bytes of a cluster are a multiple of this number of bytes, and each block starts at a multiple of it.
-    pub unit: u32,
-    /// Most bytes of content in a cluster: a power of two, at most the block size. A file's tail end is its size modulo this number.
-    pub length: u32,
-}
-
 /// How the contents of an image are stored. The options and the input determine the bytes of the data area, except [`DataOptions::verify`] and
 /// [`DataOptions::looks_up`], which change no byte.
 #[derive(Debug, Clone)]
@@ -61,8 +52,10 @@ pub struct DataOptions {
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
     pub sharing: Sharing,
-    /// Whether blocks are stored as clusters, which needs [`Sharing::Blocks`].
-    pub clusters: Option<ClusterOptions>,
+    /// With [`Sharing::Blocks`], a block may be stored as clusters, each of which is decoded on its own. The block is then only what is hashed and
+    /// shared at once. This is the most bytes of content of a cluster: a power of two, at most the block size. A file's tail end is its size
+    /// modulo this number.
+    pub cluster_size: Option<u32>,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,
     /// Whether data blocks are stored uncompressed, unless [`FileHints::compress`] says otherwise.
@@ -74,6 +67,8 @@ pub struct DataOptions {
     /// The unit of [`Align::Pad`] in bytes.
     pub pad: u32,
     pub layout: Layout,
+    /// Each block starts at a multiple of this many bytes, at least 1. Zeros fill the gaps.
+    pub unit: u32,
     /// Offset of the data area in the image in bytes.
     pub start: u64,
     /// Whether [`CompleteData::checksum`](crate::CompleteData::checksum) is computed.
@@ -87,7 +82,7 @@ pub struct DataOptions {
 impl DataOptions {
     /// Returns the number of bytes modulo which a file's size is its tail end.
     pub(crate) fn tail_unit(&self) -> usize {
-        self.clusters.map_or(self.block_size.bytes(), |clusters| clusters.length as usize)
+        self.cluster_size.map_or(self.block_size.bytes(), |bytes| bytes as usize)
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Gap {
 #[derive(Debug)]
 pub(crate) struct Spacing {
     layout: Layout,
+    /// The unit of all starts.
+    least: u32,
     /// Fragment blocks below this size in bytes count as small.
     small: usize,
     /// The unit of the next part's start.
@@ -56,9 +58,9 @@ pub(crate) struct Spacing {
 }
 
 impl Spacing {
-    pub(crate) fn new(layout: Layout, block_size: BlockSize) -> Spacing {
+    pub(crate) fn new(layout: Layout, least: u32, block_size: BlockSize) -> Spacing {
         let small = block_size.bytes() / 32 * 5;
-        Spacing { layout, small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
+        Spacing { layout, least: least.max(1), small, demanded: 1, marked: 0, aligned: 0, previous: Part::Run }
     }
 
     /// Demands that the next part starts at a multiple of `unit` bytes.
@@ -66,10 +68,15 @@ impl Spacing {
         self.demanded = unit.max(1);
     }
 
+    /// Whether each block may have a gap, not only the first one of a run.
+    pub(crate) fn is_before_blocks(&self) -> bool {
+        self.least > 1
+    }
+
     /// Returns the gap before a part that could start at `position`.
     pub(crate) fn before(&mut self, part: Part, position: u64) -> Gap {
         let mark = self.mark(position);
-        let unit = u64::from(self.demanded.max(self.unit(part, position)));
+        let unit = u64::from(self.demanded).max(self.unit(part, position).into()).next_multiple_of(self.least.into());
         let start = (position + mark.len() as u64).next_multiple_of(unit);
         self.marked = if mark.is_empty() { self.marked } else { start };
         self.aligned = if unit > 1 { start } else { self.aligned };
@@ -101,7 +108,7 @@ mod tests {
     use super::*;
 
     fn spacing(layout: Layout) -> Spacing {
-        Spacing::new(layout, BlockSize::default())
+        Spacing::new(layout, 1, BlockSize::default())
     }
 
     fn gap(zeros: u64, mark: &'static [u8]) -> Gap {
@@ -117,6 +124,16 @@ mod tests {
         assert_eq!(spacing.before(Part::Fragment(9), 9001), gap(0, b""));
         assert_eq!(spacing.before(Part::Fragment(9), 1 << 30), gap(0, b""));
         assert_eq!(spacing.before(Part::Tables, 8193), gap(0, b""));
+    }
+
+    #[test]
+    fn all_parts_start_at_multiples_of_the_least_unit() {
+        let mut spacing = Spacing::new(Layout::Compact, 4096, BlockSize::default());
+        assert_eq!(spacing.before(Part::Run, 4096), gap(0, b""));
+        assert_eq!(spacing.before(Part::Run, 5000), gap(3192, b""));
+        spacing.demand(10_000);
+        assert_eq!(spacing.before(Part::Run, 5000), gap(12_288 - 5000, b""));
+        assert_eq!(spacing.before(Part::Tables, 8193), gap(4095, b""));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use packline_runtime::{Buffer, Buffers, TaskError};
 use crate::digest::{Digest, Digester, hash, is_zero};
 use crate::slab::{Item, PieceKind, Slab};
 use crate::written::{Chunk, Hashes};
-use crate::{BlockContent, Cluster, ClusterOptions, Coder, Coders, DataOptions, Error, STORED_BLOCK};
+use crate::{BlockContent, Cluster, Coder, Coders, DataOptions, Error, STORED_BLOCK};
 
 /// Raw bytes in a job. Submitting smaller jobs would cost too much.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
@@ -35,7 +35,9 @@ pub(crate) struct CompressTask {
     looks_up: bool,
     /// Whether the image gets a checksum of all bytes in its data area.
     checksums: bool,
-    clusters: Option<ClusterOptions>,
+    /// See [`DataOptions::cluster_size`] and [`DataOptions::unit`].
+    cluster_size: Option<u32>,
+    unit: u32,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
 }
@@ -294,7 +296,8 @@ impl CompressTask {
             hashes: options.verify,
             looks_up: options.looks_up,
             checksums: options.checksum,
-            clusters: options.clusters,
+            cluster_size: options.cluster_size,
+            unit: options.unit,
             products,
         }
     }
@@ -360,13 +363,13 @@ impl CompressTask {
         to: &mut [u8],
     ) -> Result<Option<Compressed>, Error> {
         let mut clusters = Vec::new();
-        let outcome = match self.clusters {
+        let outcome = match self.cluster_size {
             Some(_) => coder.compress_clusters(block, to, &mut clusters)?,
             None => coder.compress(block, to)?,
         };
         let Outcome::Smaller(size) = outcome else { return Ok(None) };
-        if let Some(options) = &self.clusters {
-            check_clusters(options, &clusters, block.bytes.len(), size)?;
+        if self.cluster_size.is_some() {
+            self.check_clusters(&clusters, block.bytes.len(), size)?;
         }
         let (mut content, mut stored) = (block.bytes, &to[..size]);
         let mut hashed = |cluster: Cluster| {
@@ -377,6 +380,21 @@ impl CompressTask {
         };
         let clusters = clusters.into_iter().map(&mut hashed).collect();
         Ok(Some(Compressed { size, clusters }))
+    }
+
+    /// Checks what a coder made of a block of `length` bytes: other clusters would make the image unreadable.
+    fn check_clusters(&self, clusters: &[Cluster], length: usize, size: usize) -> Result<(), Error> {
+        let most = self.cluster_size.unwrap_or(0);
+        let is_valid = |cluster: &Cluster| {
+            let fits = cluster.size() > 0 && (!cluster.is_compressed() || cluster.size() <= cluster.length);
+            fits && cluster.length <= most && cluster.size().is_multiple_of(self.unit.max(1))
+        };
+        let sum = |value: fn(&Cluster) -> u32| clusters.iter().map(|cluster| u64::from(value(cluster))).sum::<u64>();
+        let (lengths, sizes) = (sum(|cluster| cluster.length), sum(Cluster::size));
+        if clusters.iter().all(is_valid) && (lengths, sizes) == (length as u64, size as u64) {
+            return Ok(());
+        }
+        Err(Error::internal(format!("clusters of {lengths} bytes in {sizes} for a block of {length} bytes in {size}")))
     }
 
     /// Without look-ups a digest may be a keyed hash.
@@ -392,21 +410,6 @@ impl CompressTask {
     fn hash(&self, bytes: &[u8]) -> u64 {
         if self.hashes { hash(bytes) } else { 0 }
     }
-}
-
-/// Checks what a coder made of a block of `length` bytes: other clusters would make the image unreadable.
-fn check_clusters(options: &ClusterOptions, clusters: &[Cluster], length: usize, size: usize) -> Result<(), Error> {
-    let is_valid = |cluster: &Cluster| {
-        let fits = cluster.size() > 0 && (!cluster.is_compressed() || cluster.size() <= cluster.length);
-        fits && cluster.length <= options.length && cluster.size().is_multiple_of(options.unit)
-    };
-    let sum = |value: fn(&Cluster) -> u32| clusters.iter().map(|cluster| u64::from(value(cluster))).sum::<u64>();
-    let lengths = sum(|cluster| cluster.length);
-    let sizes = sum(Cluster::size);
-    if clusters.iter().all(is_valid) && (lengths, sizes) == (length as u64, size as u64) {
-        return Ok(());
-    }
-    Err(Error::internal(format!("clusters of {lengths} bytes in {sizes} for a block of {length} bytes in {size}")))
 }
 
 /// Returns the size word of a block of `size` bytes on disk.

@@ -14,7 +14,10 @@ pub enum Form {
     /// Uncompressed.
     Plain,
     /// A compressed data or fragment block.
-    Block,
+    Block {
+        /// Bytes of the decoded content.
+        content: u32,
+    },
     /// A part of the metadata, encoded by [`Coder::encode_metadata`].
     Metadata,
 }
@@ -45,7 +48,7 @@ impl Part {
     }
 }
 
-/// The parts of an image, if it will be read back: 32 bytes of memory for each.
+/// The parts of an image, if it will be read back: 40 bytes of memory for each.
 #[derive(Debug, Default)]
 pub struct Written(Option<Vec<Part>>);
 
@@ -126,7 +129,7 @@ fn check_part(part: &Part, bytes: &[u8], coder: &mut dyn Coder) -> Result<(), St
     }
     let is_right = match part.form {
         Form::Plain => true,
-        Form::Block | Form::Metadata => hash(coder.decode(part.form, bytes)?) == part.hashes.content,
+        Form::Block { .. } | Form::Metadata => hash(coder.decode(part.form, bytes)?) == part.hashes.content,
     };
     if is_right { Ok(()) } else { Err("decodes to different content".into()) }
 }

@@ -1,7 +1,19 @@
 //! EROFS images, which the Linux kernel mounts.
 //!
-//! - `format/` decodes each structure in one module.
+//! - `format/` encodes and decodes each structure in one module.
 //! - `read/` opens images, hostile ones too, and reads their metadata on demand.
+//! - `write/` writes images, in the form that is smallest for the oldest kernel that must mount them.
 
 mod format;
+mod options;
 pub mod read;
+mod write;
+mod xattrs;
+
+pub use format::kernel::Kernel;
+pub use options::{Options, Uuid};
+pub use packline_blocks::{
+    Align, BlockSize, Counts, Error, FileHints, Fragments, Override, Progress, ReadBack, Saved, Start,
+};
+pub use write::{ImageEnd, Summary, Writer};
+pub use xattrs::XattrTable;

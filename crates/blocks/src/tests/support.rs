@@ -9,8 +9,8 @@ use packline_tree::{ContentEnd, Entry, Extent, SharedContent, Source, UnreadPart
 use proptest::prelude::*;
 
 use crate::{
-    Align, BlockContent, BlockSize, Cluster, ClusterOptions, Coder, Coders, CompleteData, DataArea, DataLayout,
-    DataOptions, Error, Extent, FileHints, Form, Fragments, Layout, Override, Sharing, Sink,
+    Align, BlockContent, BlockSize, Cluster, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error,
+    Extent, FileHints, Form, Fragments, Layout, Override, Sharing, Sink,
 };
 
 pub(super) const BLOCK: usize = 4096;
@@ -213,13 +213,14 @@ pub(super) fn setup(codec: &str) -> Setup {
         fragments: Fragments::Always,
         deduplicate: true,
         sharing: Sharing::Runs,
-        clusters: None,
+        cluster_size: None,
         sparse: true,
         stored_blocks: false,
         stored_fragments: false,
         compresses: codec != Spec::None,
         pad: 4096,
         layout: Layout::Compact,
+        unit: 1,
         start: START,
         checksum: true,
         verify: false,
@@ -243,7 +244,8 @@ pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
     let options = &mut setup.options;
     options.sharing = if matches!(kind, Kind::Runs) { Sharing::Runs } else { Sharing::Blocks };
     if matches!(kind, Kind::Clusters) {
-        options.clusters = Some(ClusterOptions { unit: UNIT as u32, length: BLOCK as u32 });
+        options.cluster_size = Some(BLOCK as u32);
+        options.unit = UNIT as u32;
         options.block_size = BlockSize::new(SEGMENT as u64).unwrap();
         options.fragment_size = SEGMENT as u32;
         options.start = 2 * UNIT as u64;
@@ -307,7 +309,7 @@ fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn C
         }
         let stored = &image[place.start as usize..][..place.size() as usize];
         match place.is_compressed() {
-            true => content.extend(coder.decode(Form::Block, stored).unwrap()),
+            true => content.extend(coder.decode(Form::Block { content: length }, stored).unwrap()),
             false => content.extend(stored),
         }
         assert_eq!(content.len(), end);

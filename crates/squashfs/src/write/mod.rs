@@ -14,7 +14,6 @@ pub(crate) mod numbering;
 mod read_back;
 #[cfg(test)]
 mod read_back_tests;
-mod stored_data;
 #[cfg(test)]
 mod tests;
 mod writer;

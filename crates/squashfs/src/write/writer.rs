@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    CompleteData, Counts, DataArea, FileHints, MEMORY_CHECK, Progress, ReadBack, Saved, Start, TreeMemory,
+    CompleteData, Counts, DataArea, FileHints, MEMORY_CHECK, Progress, ReadBack, Saved, Start, TreeMemory, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Unobserved};
@@ -16,7 +16,6 @@ use crate::write::coder::ImageCoders;
 use crate::write::metadata::Metadata;
 use crate::write::metadata_area::write_tables;
 use crate::write::read_back::name_part;
-use crate::write::stored_data;
 use crate::{Error, ImageEnd, Options, Sink, XattrTable, data_start};
 
 /// Counts of what was written.
@@ -135,7 +134,7 @@ impl<'s> Writer<'s> {
         let read_back = workers.finish(sink, written, &superblock, &mut |done, total| observer.verifying(done, total));
         let read_back = read_back.map_err(|error| name_part(error, &tree, &layout, &end))?;
         if observer.lists_data() {
-            stored_data::report(&tree, &layout, observer);
+            report_data(&tree, &layout, observer);
         }
         Ok(Summary {
             counts: Counts::of(&tree),

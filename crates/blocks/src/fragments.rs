@@ -37,6 +37,8 @@ pub(crate) struct NewTail<'a> {
 pub(crate) struct Fragments {
     /// Size of a complete fragment block in bytes.
     size: usize,
+    /// Zeros complete the content of each block to a multiple of this number of bytes.
+    unit: usize,
     pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
@@ -55,6 +57,7 @@ impl Fragments {
         let size = options.fragment_size as usize;
         Fragments {
             size,
+            unit: options.cluster_size.map_or(1, |_| options.unit.max(1) as usize),
             pool: Buffers::new(size, window),
             open: BTreeMap::new(),
             table: Vec::new(),
@@ -88,6 +91,7 @@ impl Fragments {
         let set = rules.fragment_set;
         let full = self.open.get(&set).is_some_and(|open| open.length + tail.content.len() > self.size);
         let closed = if full { self.open.remove(&set) } else { None };
+        let closed = closed.map(|block| block.completed(self.unit));
         let place = self.append(tail.content, tail.digest, permit, set)?;
         if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
@@ -98,7 +102,8 @@ impl Fragments {
 
     /// Closes the open fragment blocks, in the order in which they were opened.
     pub(crate) fn close_all(&mut self) -> Vec<FragmentBuffer> {
-        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        let open = std::mem::take(&mut self.open).into_values();
+        let mut open: Vec<_> = open.map(|block| block.completed(self.unit)).collect();
         open.sort_by_key(|open| open.index);
         open
     }

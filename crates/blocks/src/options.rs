@@ -54,7 +54,7 @@ pub struct DataOptions {
     pub sharing: Sharing,
     /// With [`Sharing::Blocks`], a block may be stored as clusters, each of which is decoded on its own. The block is then only what is hashed and
     /// shared at once. This is the most bytes of content of a cluster: a power of two, at most the block size. A file's tail end is its size
-    /// modulo this number.
+    /// modulo this number. Zeros complete the content of a fragment block to a multiple of [`DataOptions::unit`].
     pub cluster_size: Option<u32>,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,

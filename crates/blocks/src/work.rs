@@ -98,6 +98,14 @@ pub(crate) struct FragmentBuffer {
 }
 
 impl FragmentBuffer {
+    /// Completes the last unit with zeros.
+    pub(crate) fn completed(mut self, unit: usize) -> FragmentBuffer {
+        let length = self.length.next_multiple_of(unit);
+        self.raw.bytes_mut()[self.length..length].fill(0);
+        self.length = length;
+        self
+    }
+
     /// Submits the block: to be compressed, or to be stored.
     pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
         if stored {

@@ -204,6 +204,7 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         fragments: options.fragments,
         deduplicate: options.deduplicate,
         sharing: Sharing::Blocks,
+        cluster_size: None,
         sparse: options.sparse,
         stored_blocks: false,
         stored_fragments: false,

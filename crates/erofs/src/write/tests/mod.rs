@@ -18,7 +18,7 @@ use packline_volume::{Files, Node as Found, NodeId, RandomSettings, Volume, Walk
 use super::metadata::{ImageEnd, Source, write_metadata};
 use crate::format::superblock::{compat, incompat};
 use crate::options::{BLOCK, Form, Options, Uuid};
-use crate::read::{Image, Opening, Origin};
+use crate::read::Image;
 use crate::{Kernel, XattrTable};
 use store::Store;
 
@@ -91,7 +91,7 @@ fn entry(node: &Node) -> Entry {
 }
 
 fn open(image: Vec<u8>) -> Image {
-    Image::open(Arc::new(image), &[], Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap()
+    Image::open(Arc::new(image), &[], 0, 1 << 20).unwrap()
 }
 
 /// Compares an image with its tree: everything of each entry, names of one inode, and look-ups.

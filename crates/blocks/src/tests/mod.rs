@@ -13,7 +13,7 @@ use crate::tests::support::{
     BLOCK, Content, KINDS, Kind, Packed, RUN, Run, SEGMENT, SHRUNK, START, Shrinking, UNIT, add, area, content, feed,
     file, pack, plain, setup, setup_of, text,
 };
-use crate::{Align, CompleteData, Error, FileHints, Fragments, Override, Sink};
+use crate::{Align, CompleteData, FileHints, Fragments, Override, Sink};
 
 fn kind() -> impl Strategy<Value = Kind> {
     prop::sample::select(&KINDS[..])

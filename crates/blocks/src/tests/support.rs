@@ -5,7 +5,7 @@ use std::sync::Arc;
 use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{CodecError, Decoder, Outcome, Spec};
 use packline_engine::Config;
-use packline_tree::{ContentEnd, Entry, Extent, SharedContent, Source, UnreadPart};
+use packline_tree::{ContentEnd, Entry, Extent as Read, SharedContent, Source, UnreadPart};
 use proptest::prelude::*;
 
 use crate::{
@@ -115,11 +115,11 @@ impl Source for Shrinking {
         Ok(None)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Read, packline_tree::Error> {
         let count = self.left.min(buffer.len());
         buffer[..count].fill(1);
         self.left -= count;
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+        Ok(if count == 0 { Read::End } else { Read::Data(count) })
     }
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
@@ -161,7 +161,7 @@ impl Source for Content<'_> {
         Ok(None)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Read, packline_tree::Error> {
         if self.fail_at.is_some_and(|at| self.at >= at) {
             return Err(packline_tree::Error::Entry {
                 input: "test".into(),
@@ -174,12 +174,12 @@ impl Source for Content<'_> {
         let zeros = rest.iter().take_while(|byte| **byte == 0).count();
         if zeros >= self.hole.max(1) {
             self.at += zeros;
-            return Ok(Extent::Hole(zeros as u64));
+            return Ok(Read::Hole(zeros as u64));
         }
         let count = buffer.len().min(self.step).min(rest.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         self.at += count;
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+        Ok(if count == 0 { Read::End } else { Read::Data(count) })
     }
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {

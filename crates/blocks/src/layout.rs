@@ -173,10 +173,16 @@ pub struct DataLayout {
 impl DataLayout {
     /// Returns the parts of the content of one of the files that are decoded at once, in order, without its tail end.
     pub fn extents(&self, file: &FileLayout, options: &DataOptions) -> impl Iterator<Item = Extent> {
-        let tail = if file.tail.is_some() { file.size % options.tail_unit() as u64 } else { 0 };
         let block_size = u64::from(options.block_size);
-        let lengths =
-            (0..).map(move |index| (file.size - tail).saturating_sub(index * block_size).min(block_size) as u32);
+        // A tail end of zeros is a hole of its own.
+        let has_tail = file.tail.is_some() || u64::from(file.blocks) > file.size.div_ceil(block_size);
+        let tail = if has_tail { file.size % options.tail_unit() as u64 } else { 0 };
+        let lengths = (0..).map(move |index| {
+            match (file.size - tail).saturating_sub(index * block_size).min(block_size) {
+                0 => tail as u32,
+                length => length as u32,
+            }
+        });
         let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;
         let numbers = self.numbers.get(range).unwrap_or_default().iter().map(|number| number.checked_sub(1));
         let clusters = numbers.map(move |number| number.map_or(&[][..], |number| self.places.clusters(number)));

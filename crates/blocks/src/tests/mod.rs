@@ -226,6 +226,22 @@ fn blocks_are_split_into_clusters_of_whole_units() {
 }
 
 #[test]
+fn tail_ends_of_zeros_are_holes_after_shorter_blocks() {
+    let words: Vec<u8> = Random::new(6).noise(SEGMENT + BLOCK).iter().map(|byte| byte & 3).collect();
+    let setup = setup_of("lz4", Kind::Clusters);
+    let zeros = [0; BLOCK / 2];
+    for blocks in [0, 1, SEGMENT / BLOCK, SEGMENT / BLOCK + 1] {
+        let file = [&words[..blocks * BLOCK], &zeros].concat();
+        let packed = pack(&[plain(&file)], &setup, RUN);
+        let extents = packed.layout.extents(&packed.layout.files[0], &setup.options);
+        let lengths: Vec<(u32, bool)> = extents.map(|extent| (extent.length, extent.place.is_hole())).collect();
+        let mut expected = vec![(BLOCK as u32, false); blocks];
+        expected.push((BLOCK as u32 / 2, true));
+        assert_eq!(lengths, expected);
+    }
+}
+
+#[test]
 fn clusters_are_read_back() {
     let mut setup = setup_of("lz4", Kind::Clusters);
     setup.options.verify = true;

@@ -189,8 +189,8 @@ fn forms() -> [Options; 6] {
 
 #[test]
 fn random_trees_are_read_as_they_were_written() {
-    for seed in 0..6 {
-        let nodes = trees::random(seed, 300);
+    for seed in 0..4 {
+        let nodes = trees::random(seed, 150);
         for options in forms() {
             let made = make(&nodes, &options, seed);
             let image = open(made.image);

@@ -79,7 +79,8 @@ fn nodes(seed: u64) -> Vec<Node> {
 fn images_are_read_as_they_were_packed() {
     for seed in 0..2 {
         let nodes = nodes(seed);
-        for options in all() {
+        // The second tree is for the codecs without a header of their own.
+        for options in all().skip(seed as usize * 6) {
             let (image, summary) = pack(&nodes, &options, 0, true);
             assert_eq!(image.len() as u64, summary.end.padded);
             assert_eq!(summary.read_back.unwrap().bytes, summary.end.padded);
@@ -114,12 +115,17 @@ fn the_image_does_not_depend_on_the_workers() {
 
 #[test]
 fn equal_blocks_are_stored_once() {
-    let common = Random::new(1).noise(10 * 131_072);
-    let nodes = [Node::dir(""), Node::file("a", common.clone()), Node::file("b", [&common[131_072..], b"x"].concat())];
+    const COUNT: usize = 3;
+    // The size of a segment, of which clusters are cut.
+    let segment = 1 << 20;
+    let common = Random::new(1).noise(COUNT * segment);
+    let nodes = [Node::dir(""), Node::file("a", common.clone()), Node::file("b", [&common[segment..], b"x"].concat())];
     for options in forms() {
         let (image, summary) = pack(&nodes, &options, 0, false);
-        assert_eq!(summary.blocks, 10 + u64::from(options.form() == Form::Flat));
-        assert!(image.len() < 11 * 131_072, "{}", image.len());
+        assert_eq!(options.segment_size().bytes() == segment, options.form() == Form::Clusters);
+        let blocks = COUNT * segment / options.segment_size().bytes();
+        assert_eq!(summary.blocks, blocks as u64 + u64::from(options.form() == Form::Flat));
+        assert!(image.len() < COUNT * segment + 100_000, "{}", image.len());
     }
 }
 

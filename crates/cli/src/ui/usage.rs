@@ -105,8 +105,8 @@ impl Called<'_> {
                 (bare(first) != other).then(|| format!("{}: cannot be used with {other}", bare(first)))
             }
             ErrorKind::UnknownArgument if first.starts_with('-') => {
-                let near = names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
-                let near = near.or_else(|| self.elsewhere(first).map(str::to_string));
+                let near = || names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
+                let near = self.elsewhere(first).map(str::to_string).or_else(near);
                 let hint = near.map_or(String::new(), |near| format!("did you mean '{near}'? "));
                 let typed = first.as_str();
                 let not_here =

@@ -1,7 +1,8 @@
 //! Codecs: pure functions of (input, parameters), with their parameters, limits and memory.
 //!
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]) everywhere. A [`Spec`] creates [`Encoder`]s and [`Decoder`]s; a [`Coding`] also removes
-//! trailing zeros before compressing. The output of an encoder never depends on earlier calls.
+//! trailing zeros before compressing. The output of an encoder never depends on earlier calls. [`Spec::bare_encoder`] and [`BareDecoder`]
+//! are for containers that store parameters once for all blocks, so that blocks have no header.
 //!
 //! The crate uses C libraries where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this
 //! speed or safety.

@@ -125,6 +125,18 @@ fn bare_block(codec: BareCodec, plain: &[u8]) -> Vec<u8> {
     }
 }
 
+/// An encoder of blocks without a header.
+fn bare_encoder(text: &str, size: usize) -> Option<String> {
+    let spec = spec(text);
+    let stated = spec.bare_footprint(size).ok()?.encoder;
+    let src = content("text", size, 1);
+    let before = held();
+    let mut encoder = spec.bare_encoder(size).unwrap();
+    let packed = compress(&mut *encoder, &src);
+    let took = held().saturating_sub(before + packed.as_ref().map_or(0, Vec::capacity));
+    complaint(&format!("{text}, {size}: encoder without a header"), took, stated)
+}
+
 /// A decoder of blocks without a header, after a block and the start of one.
 fn bare_decoder(codec: BareCodec) -> Option<String> {
     let plain = content("text", 100_000, 1);
@@ -149,6 +161,7 @@ fn memory_stays_within_the_footprint() {
             }
             let (packed, complaint) = encoder(text, size);
             complaints.extend(complaint);
+            complaints.extend(bare_encoder(text, size));
             complaints.extend(packed.and_then(|packed| decoder(text, size, &packed)));
         }
     }

@@ -60,7 +60,7 @@ pub enum Error {
         path: PathBuf,
         /// The error, with the entry or the offset.
         #[source]
-        cause: Box<packline_squashfs::Error>,
+        cause: Box<packline_blocks::Error>,
     },
     /// An image could not be read.
     #[error("{}", name_read(.path, .entry.as_deref(), .cause))]
@@ -260,9 +260,9 @@ fn is_damage(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Errors of the source name their own file. All other errors concern the image.
-fn name_image(path: &std::path::Path, cause: &packline_squashfs::Error) -> String {
+fn name_image(path: &std::path::Path, cause: &packline_blocks::Error) -> String {
     match cause {
-        packline_squashfs::Error::Source(source) => source.to_string(),
+        packline_blocks::Error::Source(source) => source.to_string(),
         other => format!("{}: {other}", path.escaped()),
     }
 }

@@ -1,6 +1,6 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
-//! - [`Packer`] packs a directory or a tar into a SquashFS image or a .lrz file.
+//! - [`Packer`] packs a directory or a tar into a SquashFS image, an EROFS image or a .lrz file.
 //! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
 //! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.
@@ -78,10 +78,11 @@ pub mod requests {
     pub use crate::container::image_place::{ImagePlace, SquashFsImage};
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
+    pub use crate::pack::image_options::ImageOptions;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;
     pub use crate::pack::request::{ImageRequest, PackContainer, PackRequest};
-    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary};
+    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, WrittenEnd, WrittenImage};
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{

@@ -1,16 +1,14 @@
 //! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel.
 //!
 //! - `format/` encodes and decodes each structure in one module.
-//! - `write/` packs. It deduplicates runs of blocks, and tail ends that are a part of a recent tail end. A `Layout` decides on gaps, the size of
-//!   fragment blocks and the order of inodes. Blocks compress to the same bytes in each layout (docs/layout.md).
+//! - `write/` packs: `packline_blocks` writes the contents, then the tables follow. A `Layout` decides on gaps, the size of fragment blocks and
+//!   the order of inodes. Blocks compress to the same bytes in each layout (docs/layout.md).
 //! - `read/` opens images, hostile ones too, and reads their metadata on demand.
 //! - `verify/` checks every byte.
 //! - `base/` finds blocks of an earlier image. It decodes each block before the block can be reused. The record after an image's last table
 //!   (docs/format/squashfs-record.md) says whether the blocks of the image are those of a clean build.
 
 mod base;
-mod block_size;
-mod error;
 mod format;
 mod options;
 pub mod read;
@@ -20,16 +18,14 @@ pub mod verify;
 mod write;
 
 pub use base::{Base, BaseCounts, BaseError, BaseSettings};
-pub use block_size::BlockSize;
-pub use error::Error;
 pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_codec};
 pub use format::inode::device_number;
-pub use format::layout::{DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
 pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
 pub use format::wire::{METADATA_HEADER, encode_metadata};
 pub use format::xattr::XattrTable;
-pub use options::{Align, DirectoryLinks, FileHints, Fragments, Layout, Options, Override, Stored};
-pub use packline_runtime::Sink;
-pub use write::{
-    Counts, ImageEnd, MetadataCompressor, Progress, ReadBack, Saved, Start, Summary, Writer, min_window, write_metadata,
+pub use options::{DirectoryLinks, Options, Stored};
+pub use packline_blocks::{
+    Align, BlockSize, Counts, DataLayout, Error, FileHints, FileLayout, FragmentBlock, Fragments, Layout, Override,
+    Progress, ReadBack, STORED_BLOCK, Saved, Sink, Start, TailPlace, min_window,
 };
+pub use write::{ImageEnd, MetadataCompressor, Summary, Writer, write_metadata};

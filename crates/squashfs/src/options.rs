@@ -1,8 +1,10 @@
 //! Options of an image.
 
+use packline_blocks::{DataOptions, Fragments, Layout, Sharing, Start};
 use packline_codec::Spec;
 
-use crate::BlockSize;
+use crate::format::record::Record;
+use crate::{BlockSize, Error, data_start};
 
 /// How the link count of a directory is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,34 +14,6 @@ pub enum DirectoryLinks {
     Subdirectories,
     /// 2 and the number of all children, as squashfs-tools-ng does.
     Children,
-}
-
-/// The positions of the parts of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// One part after another: the smallest image.
-    #[default]
-    Compact,
-    /// Images of similar trees have most of their bytes in common, for chunkers and for hashes of blocks. Some parts start at a multiple of
-    /// `align` bytes, a power of two. Fragment blocks are shorter, and the inode table is not compressed. 1 to 3 % larger.
-    Stable { align: u32 },
-}
-
-impl Layout {
-    /// [`Layout::Stable`] for blocks of 4 KiB, as RAUC has them.
-    pub const STABLE: Layout = Layout::Stable { align: 4096 };
-}
-
-/// Which tail ends go into fragment blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Fragments {
-    /// Each tail end is a short block of its own.
-    Never,
-    /// Tail ends of files smaller than a block.
-    SmallFiles,
-    /// All tail ends.
-    #[default]
-    Always,
 }
 
 /// Which parts are stored uncompressed.
@@ -99,8 +73,34 @@ impl Options {
         }
     }
 
+    /// Returns the options of the data area.
+    ///
+    /// # Errors
+    /// Errors of [`data_start`].
+    pub(crate) fn data(&self, start: &Start) -> Result<DataOptions, Error> {
+        let compresses = !matches!(self.codec, Spec::None);
+        Ok(DataOptions {
+            block_size: self.block_size,
+            fragment_size: self.fragment_size(),
+            fragments: self.fragments,
+            deduplicate: self.deduplicate,
+            sharing: Sharing::Runs,
+            sparse: self.sparse,
+            stored_blocks: self.stored.data,
+            stored_fragments: self.stored.fragments,
+            compresses,
+            pad: self.pad,
+            layout: self.layout,
+            unit: 1,
+            start: data_start(self)?,
+            checksum: Record::is_wanted(self),
+            verify: start.verify,
+            looks_up: compresses && !start.lookup.is_empty(),
+        })
+    }
+
     /// Size of a complete fragment block in bytes. A half-size block changes with half as many files, and costs little compression.
-    pub(crate) fn fragment_size(&self) -> u32 {
+    fn fragment_size(&self) -> u32 {
         match self.layout {
             Layout::Compact => self.block_size.into(),
             Layout::Stable { .. } => u32::from(self.block_size) / 2,
@@ -111,66 +111,4 @@ impl Options {
     pub(crate) fn stores_inodes(&self) -> bool {
         self.stored.inodes || self.layout != Layout::Compact
     }
-}
-
-/// A setting of the image, as one file overrides it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Override {
-    /// The setting of the image applies.
-    #[default]
-    None,
-    On,
-    Off,
-}
-
-impl Override {
-    /// Returns the setting that applies to the file.
-    pub(crate) fn or(self, image: bool) -> bool {
-        match self {
-            Override::None => image,
-            Override::On => true,
-            Override::Off => false,
-        }
-    }
-}
-
-impl From<Option<bool>> for Override {
-    fn from(on: Option<bool>) -> Override {
-        match on {
-            None => Override::None,
-            Some(true) => Override::On,
-            Some(false) => Override::Off,
-        }
-    }
-}
-
-/// Which bytes of the image can be the start of a file's data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Align {
-    /// Any byte.
-    #[default]
-    Any,
-    /// Multiples of [`Options::pad`] bytes.
-    Pad,
-    /// Multiples of this number of bytes, which is at least 1.
-    Bytes(u32),
-}
-
-/// Settings for one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FileHints {
-    /// Whether tail ends go into fragment blocks, instead of what [`Options::fragments`] says.
-    pub fragments: Override,
-    /// Whether the tail end of a file larger than a block goes into a fragment block. Ignored with `fragments` off.
-    pub large_tails: Override,
-    /// Whether blocks are compressed, instead of what [`Options::stored`] says. A file with `Off` has no tail end in a fragment block. A file
-    /// with `On` has none if the image stores its fragment blocks uncompressed.
-    pub compress: Override,
-    /// Do not search for the same content.
-    pub no_deduplicate: bool,
-    /// Store blocks of zeros as data.
-    pub no_sparse: bool,
-    pub align: Align,
-    /// Tail ends of files with different numbers are in different fragment blocks. Each number in use takes a block of memory.
-    pub fragment_set: u16,
 }

@@ -53,6 +53,11 @@ pub fn kernel_mounts(codec: &str) -> bool {
     kernel_reads(codec) && loop_devices()
 }
 
+/// Returns whether the kernel mounts EROFS images of a codec for this process. If not, the test is skipped as in [`tools::need`].
+pub fn kernel_mounts_erofs(codec: &str) -> bool {
+    (kernel_reads_erofs(codec) || tools::skip("needs a kernel that reads EROFS images of the codec")) && loop_devices()
+}
+
 /// A mounted image. Unmounted when dropped.
 #[derive(Debug)]
 pub struct Mounted {
@@ -70,10 +75,24 @@ impl Mounted {
 
     /// As [`Mounted::kernel`], of an image that begins at a byte of the file.
     pub fn kernel_at(image: &Path, offset: u64) -> Result<Mounted, String> {
+        Mounted::through_loop(image, "squashfs", offset)
+    }
+
+    /// Mounts an image with the kernel's EROFS, read-only, through a loop device. Needs root.
+    pub fn erofs(image: &Path) -> Result<Mounted, String> {
+        Mounted::erofs_at(image, 0)
+    }
+
+    /// As [`Mounted::erofs`], of an image that begins at a byte of the file.
+    pub fn erofs_at(image: &Path, offset: u64) -> Result<Mounted, String> {
+        Mounted::through_loop(image, "erofs", offset)
+    }
+
+    fn through_loop(image: &Path, kind: &str, offset: u64) -> Result<Mounted, String> {
         let point = point()?;
         let mut command = Command::new("mount");
         let options = format!("loop,ro,offset={offset}");
-        tools::run(command.args(["-t", "squashfs", "-o", &options]).arg(image).arg(point.path()))?;
+        tools::run(command.args(["-t", kind, "-o", &options]).arg(image).arg(point.path()))?;
         Ok(Mounted { point, unmount: &["umount"], _held: None })
     }
 
@@ -165,15 +184,32 @@ fn kernel_reads(codec: &str) -> bool {
     };
     match kernel_configuration() {
         Some(text) => text.lines().any(|line| line == option),
-        None => has_squashfs(),
+        None => has_file_system("squashfs"),
     }
 }
 
-/// Whether SquashFS is in the kernel, or there are modules that it may be one of.
-fn has_squashfs() -> bool {
+/// As [`kernel_reads`], for EROFS.
+fn kernel_reads_erofs(codec: &str) -> bool {
+    let option = match codec {
+        "none" => "CONFIG_EROFS_FS=",
+        "lz4" | "lz4hc" => "CONFIG_EROFS_FS_ZIP=",
+        "lzma" => "CONFIG_EROFS_FS_ZIP_LZMA=",
+        "gzip" => "CONFIG_EROFS_FS_ZIP_DEFLATE=",
+        "zstd" => "CONFIG_EROFS_FS_ZIP_ZSTD=",
+        _ => return false,
+    };
+    match kernel_configuration() {
+        Some(text) => text.lines().any(|line| line.starts_with(option)),
+        None => has_file_system("erofs"),
+    }
+}
+
+/// Whether a file system is in the kernel, or there are modules that it may be one of.
+fn has_file_system(name: &str) -> bool {
     let read = |name| std::fs::read_to_string(name).unwrap_or_default();
     let modules = PathBuf::from("/lib/modules").join(read("/proc/sys/kernel/osrelease").trim());
-    read("/proc/filesystems").lines().any(|line| line.ends_with("\tsquashfs")) || modules.is_dir()
+    let is_known = |line: &str| line.split_whitespace().next_back() == Some(name);
+    read("/proc/filesystems").lines().any(is_known) || modules.is_dir()
 }
 
 fn kernel_configuration() -> Option<String> {

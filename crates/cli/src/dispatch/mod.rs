@@ -111,7 +111,7 @@ fn start_requested_log(compat: Compat, io: &mut Io) -> Result<(), Failure> {
 fn print_versions(io: &mut Io) -> u8 {
     let libraries: Vec<String> = LIBRARIES.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let text = format!(
-        "packline {}\nContainers: SquashFS 4.0, EROFS (reads only), lrzip 0.6 (reads 0.4 to 0.7), .pln\nCodecs: {}\nLibraries: {}\n",
+        "packline {}\nContainers: SquashFS 4.0, EROFS, lrzip 0.6 (reads 0.4 to 0.7), .pln\nCodecs: {}\nLibraries: {}\n",
         env!("CARGO_PKG_VERSION"),
         Spec::names().join(", "),
         libraries.join(", ")

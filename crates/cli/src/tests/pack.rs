@@ -44,6 +44,16 @@ const CHANGING: &[(&str, &[&str], &[&str])] = &[
     ("xattrs-exclude", &["--xattrs-exclude", "user.n*"], &[]),
 ];
 
+/// Options of [`CHANGING`] that an EROFS image does not have.
+const NOT_OF_EROFS: &[&str] = &["no-compress", "layout", "exportable", "no-pad"];
+
+/// Options that only an EROFS image has, as in [`CHANGING`].
+const OF_EROFS: &[(&str, &[&str], &[&str])] = &[
+    ("kernel", &["-c", "lz4", "--kernel", "5.15"], &["-c", "lz4"]),
+    ("label", &["--label", "rootfs"], &[]),
+    ("uuid", &["--uuid", "00112233-4455-6677-8899-aabbccddeeff"], &[]),
+];
+
 /// Options that do not change the image. Each has its own test below, or in the tests of the program.
 const KEEPING: &[&str] = &[
     "jobs",
@@ -104,14 +114,19 @@ fn pack(sandbox: &Sandbox, name: &str, options: &[&str], stdin: &[u8], host: Hos
 }
 
 fn image_of(sandbox: &Sandbox, options: &[&str], tar: &[u8]) -> Vec<u8> {
-    let ran = pack(sandbox, "image", options, tar, host());
-    assert_eq!(ran.status, 0, "{options:?}: {ran:?}");
-    sandbox.read("image")
+    image_named(sandbox, "image", options, tar)
+}
+
+fn image_named(sandbox: &Sandbox, name: &str, options: &[&str], tar: &[u8]) -> Vec<u8> {
+    let ran = pack(sandbox, name, options, tar, host());
+    assert_eq!(ran.status, 0, "{name} {options:?}: {ran:?}");
+    sandbox.read(name)
 }
 
 #[test]
 fn every_option_is_tested() {
-    assert_options_are("pack", CHANGING.iter().map(|case| case.0).chain(KEEPING.iter().copied()).chain(["recovery"]));
+    let changing = CHANGING.iter().chain(OF_EROFS).map(|case| case.0);
+    assert_options_are("pack", changing.chain(KEEPING.iter().copied()).chain(["recovery"]));
 }
 
 #[test]
@@ -123,6 +138,22 @@ fn options_of_the_image_change_it() {
     }
     assert!(image_of(&sandbox, &["--no-fragments"], &tar) == image_of(&sandbox, &["--fragments=never"], &tar));
     assert!(image_of(&sandbox, &["--all-root"], &tar) == image_of(&sandbox, &["--uid=0", "--gid=0"], &tar));
+}
+
+#[test]
+fn options_of_the_image_change_an_erofs_image_or_are_rejected() {
+    let sandbox = sandbox();
+    let tar = sample_tar();
+    let image = |options: &[&str]| image_named(&sandbox, "image.erofs", options, &tar);
+    for (long, options, without) in CHANGING.iter().chain(OF_EROFS) {
+        if NOT_OF_EROFS.contains(long) {
+            let ran = pack(&sandbox, "image.erofs", options, &tar, host());
+            let what = format!("packline: --{long}: ");
+            assert!(ran.status == 2 && ran.err.starts_with(&what), "{ran:?}");
+        } else {
+            assert!(image(options) != image(without), "--{long} did nothing");
+        }
+    }
 }
 
 #[test]
@@ -297,14 +328,20 @@ fn the_container_follows_the_name_or_the_format() {
         ("a.pln", &[], 2),
         ("a.sqfs", &["--format", "lrz", "-c", "none:level=3"], 0),
         ("b.lrz", &["--format", "squashfs"], 0),
+        ("c.erofs", &[], 0),
+        ("c.erofs", &["-c", "lzo"], 2),
+        ("d.erofs.img", &["--format", "squashfs"], 0),
+        ("e.sqfs", &["--format", "erofs"], 0),
         ("c.lrz", &["-c", "zstd"], 2),
         ("c.lrz", &["-c", "lzo:level=10"], 2),
     ] {
         assert_eq!(pack(&sandbox, name, options, &tar, host()).status, status, "{name} {options:?}");
     }
-    let magics = ["a.lrz", "a.sqfs", "b.lrz"].map(|name| sandbox.read(name)[..4].to_vec());
-    assert_eq!(magics, [b"LRZI", b"LRZI", b"hsqs"].map(|magic| magic.to_vec()));
-    assert_eq!(sandbox.names(), ["a.lrz", "a.sqfs", "b.lrz"]);
+    let at = |name: &str, start: usize| sandbox.read(name)[start..start + 4].to_vec();
+    let magics = ["a.lrz", "a.sqfs", "b.lrz", "d.erofs.img"].map(|name| at(name, 0));
+    assert_eq!(magics, [b"LRZI", b"LRZI", b"hsqs", b"hsqs"].map(|magic| magic.to_vec()));
+    assert_eq!(["c.erofs", "e.sqfs"].map(|name| at(name, 1024)), [[0xe2, 0xe1, 0xf5, 0xe0]; 2].map(Vec::from));
+    assert_eq!(sandbox.names(), ["a.lrz", "a.sqfs", "b.lrz", "c.erofs", "d.erofs.img", "e.sqfs"]);
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Failure {
         let source = match &**error {
             packline::Error::Tree(source) => source,
             packline::Error::Image { cause, .. } => match &**cause {
-                packline_squashfs::Error::Source(source) => source,
+                packline_blocks::Error::Source(source) => source,
                 _ => return false,
             },
             _ => return false,

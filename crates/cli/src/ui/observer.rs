@@ -86,7 +86,7 @@ pub fn run_pack_listing(
     observer.end();
     let verified = observer.verified;
     let packed = packed?;
-    let PackSummary::SquashFs(summary) = &packed else { return Ok(packed) };
+    let PackSummary::Image(summary) = &packed else { return Ok(packed) };
     let peak = (io.host.peak_memory)();
     let elapsed = started.elapsed(summary.image.content_bytes);
     match style {

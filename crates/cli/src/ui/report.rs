@@ -1,7 +1,6 @@
 //! The summary of a pack, for people and as JSON.
 
-use packline::Container;
-use packline::requests::{DryRun, ImageSummary};
+use packline::requests::{DryRun, ImageSummary, WrittenEnd};
 use packline_cache::Counts;
 use packline_engine::RunStats;
 use serde_json::{Value, json};
@@ -22,7 +21,7 @@ const VALUES: usize = 11;
 pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
     let image = &summary.image;
     let counts = &image.counts;
-    let name = Container::SquashFs.name();
+    let name = image.end.container().name();
     let size = format!(
         "size: {} in, {} out{}",
         show_bytes(image.content_bytes),
@@ -87,7 +86,7 @@ fn stored(summary: &ImageSummary) -> String {
             format!(", {} with {tails}", count(number, "fragment block"))
         }
     };
-    format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes.into(), "inode"))
+    format!("stored: {}{fragments}, {}", count(image.blocks, "block"), count(image.end.inodes(), "inode"))
 }
 
 /// Returns text about what was read back, and the time that it took.
@@ -194,15 +193,23 @@ fn counted(summary: &ImageSummary) -> RunStats {
 }
 
 fn tables_text(summary: &ImageSummary) -> String {
-    let end = &summary.image.end;
-    format!(
-        "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
-        show_bytes(end.inode_table),
-        show_bytes(end.directory_table),
-        show_bytes(end.other_tables),
-        end.ids,
-        end.xattr_sets
-    )
+    match &summary.image.end {
+        WrittenEnd::SquashFs(end) => format!(
+            "tables: inodes {}, directories {}, others {}; {} ids, {} attribute sets",
+            show_bytes(end.inode_table),
+            show_bytes(end.directory_table),
+            show_bytes(end.other_tables),
+            end.ids,
+            end.xattr_sets
+        ),
+        WrittenEnd::Erofs(end) => {
+            format!(
+                "metadata: {}, of which shared attributes {}",
+                show_bytes(end.metadata),
+                show_bytes(end.shared_xattrs)
+            )
+        }
+    }
 }
 
 /// Returns one JSON object on one line.
@@ -237,7 +244,7 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
     let counts = &image.counts;
     let saved = &image.saved;
     json!({
-        "format": Container::SquashFs.name(),
+        "format": image.end.container().name(),
         "files": counts.files,
         "directories": counts.directories,
         "symlinks": counts.symlinks,
@@ -246,11 +253,11 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "errors": summary.errors,
         "warnings": summary.warnings,
         "replaced": summary.replaced,
-        "inodes": image.end.inodes,
+        "inodes": image.end.inodes(),
         "source_bytes": summary.source_bytes,
         "content_bytes": image.content_bytes,
         "data_bytes": image.data_bytes,
-        "image_bytes": image.end.bytes_used,
+        "image_bytes": image.end.bytes_used(),
         "output_bytes": summary.output_bytes,
         "ratio_percent": summary.ratio_percent(),
         "blocks": image.blocks,
@@ -269,14 +276,19 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
 }
 
 fn tables(summary: &ImageSummary) -> Value {
-    let end = &summary.image.end;
-    json!({
-        "inode_bytes": end.inode_table,
-        "directory_bytes": end.directory_table,
-        "other_bytes": end.other_tables,
-        "ids": end.ids,
-        "xattr_sets": end.xattr_sets,
-    })
+    match &summary.image.end {
+        WrittenEnd::SquashFs(end) => json!({
+            "inode_bytes": end.inode_table,
+            "directory_bytes": end.directory_table,
+            "other_bytes": end.other_tables,
+            "ids": end.ids,
+            "xattr_sets": end.xattr_sets,
+        }),
+        WrittenEnd::Erofs(end) => json!({
+            "metadata_bytes": end.metadata,
+            "shared_xattr_bytes": end.shared_xattrs,
+        }),
+    }
 }
 
 /// Returns the summary of a dry run as text.

@@ -1,12 +1,14 @@
 //! Blocks without a header of their own: the container stores their codec, their length and their parameters. A decoder also decodes only the
-//! first bytes of a block.
+//! first bytes of a block. The encoders are in `spec.rs`.
+
+mod spec;
 
 use crate::gzip::BareInflater;
 use crate::lzma::MicroDecoder;
 use crate::zstd::FrameDecoder;
 use crate::{BlockPart, CodecError, gzip, lz4, lzma, zstd};
 
-/// Allowance in bytes for allocator overhead and small structures of a decoder.
+/// Allowance in bytes for allocator overhead and small structures of an encoder or decoder.
 const OVERHEAD: usize = 4 * 1024;
 
 /// The codec of a block, with the parameters that bound the memory of its decoder.

@@ -13,7 +13,7 @@ mod zlib;
 use crate::CodecError;
 use crate::parameters::{Choice, ListWriter, Set, find, items};
 
-pub(crate) use bare::BareInflater;
+pub(crate) use bare::{BareDeflater, BareInflater};
 pub(crate) use libdeflate::{Deflater, Inflater, gzip_bound};
 pub(crate) use trial::{Trial, encoder_memory};
 

@@ -1,11 +1,81 @@
-//! MicroLZMA (liblzma's `lzma_microlzma_decoder`): raw LZMA whose first byte is the complement of the contexts.
+//! MicroLZMA (liblzma's `lzma_microlzma_decoder`): raw LZMA whose first byte is the complement of the contexts, without an end mark.
 
 use liblzma_sys as sys;
 
-use crate::lzma::NAME;
-use crate::traits::check_filled;
-use crate::xz::{CodeResult, DECODER_MEMORY, MIN_DICT, Stream};
+use crate::lzma::{LzmaParams, NAME};
+use crate::search::lzma::{Contexts, LzmaSearch};
+use crate::traits::{Compressor, check_filled};
+use crate::xz::{CodeResult, DECODER_MEMORY, MIN_DICT, Settings, Stream, encoded};
 use crate::{BlockPart, CodecError};
+
+/// The library encodes nothing into fewer bytes.
+const LEAST: usize = 6;
+
+/// Encodes blocks of up to 1 MiB.
+pub(crate) struct MicroEncoder {
+    search: Option<LzmaSearch>,
+    /// Used where our own search is not: see [`Settings::search`].
+    stream: Stream,
+    settings: Settings,
+    /// Whether the contexts of each block are found by trying.
+    is_max: bool,
+}
+
+impl MicroEncoder {
+    /// An encoder for blocks of up to `block_size` bytes, at most 1 MiB.
+    pub(crate) fn new(params: &LzmaParams, block_size: usize) -> Result<MicroEncoder, CodecError> {
+        let settings = Settings::new(&params.model, params.dict_size(block_size)?);
+        let search = settings.search(&params.model, block_size);
+        Ok(MicroEncoder { search, stream: Stream::new(NAME), settings, is_max: params.model.is_max() })
+    }
+
+    /// Memory of an encoder in bytes.
+    pub(crate) fn memory(params: &LzmaParams, block_size: usize) -> usize {
+        params.model.encoder_memory(block_size)
+    }
+
+    /// Encodes a block by the library. `None` if the block does not fit.
+    fn encode_by_library(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        if out.len() < LEAST {
+            return Ok(None);
+        }
+        let code = self.stream.encode_micro(&self.settings.options(src.len()), src, out)?;
+        if matches!(code, CodeResult::Ended { read, .. } if read < src.len()) {
+            return Ok(None);
+        }
+        encoded(&self.stream, code)
+    }
+}
+
+/// Encodes a block by our own search with some contexts. `None` if the block does not fit.
+fn encode_with(
+    search: &mut LzmaSearch,
+    contexts: Contexts,
+    src: &[u8],
+    out: &mut [u8],
+) -> Result<Option<usize>, CodecError> {
+    search.set_contexts(contexts);
+    let size = search.encode_bare(src, out)?;
+    if let Some(first) = out.first_mut() {
+        *first = !contexts.byte();
+    }
+    Ok(size)
+}
+
+impl Compressor for MicroEncoder {
+    fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        let usual = self.settings.contexts();
+        let Some(search) = &mut self.search else { return self.encode_by_library(src, out) };
+        let first = encode_with(search, usual, src, out)?;
+        let others = if self.is_max && first.is_some() { search.cheaper_contexts() } else { None };
+        let Some(others) = others else { return Ok(first) };
+        let second = encode_with(search, others, src, out)?;
+        if second.is_some() && second < first {
+            return Ok(second);
+        }
+        encode_with(search, usual, src, out)
+    }
+}
 
 pub(crate) struct MicroDecoder {
     stream: Stream,

@@ -10,11 +10,13 @@ use crate::search::lzma::{LARGEST, LzmaSearch};
 use crate::traits::{Compressor, keep_smallest};
 use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 
-pub(crate) use micro::MicroDecoder;
+pub(crate) use micro::{MicroDecoder, MicroEncoder};
 pub use raw::RawLzma;
 pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
 
 pub(crate) const NAME: &str = "lzma";
+/// The name of blocks without a header.
+pub(crate) const MICRO_NAME: &str = "microlzma";
 
 pub(crate) const HELP: &str = "\
 lzma: LZMA in the legacy .lzma format; current Linux kernels do not read it in SquashFS
@@ -108,7 +110,7 @@ fn encode_own(
 ) -> Result<Option<usize>, CodecError> {
     let Some(header) = out.first_chunk_mut::<HEADER>() else { return Ok(None) };
     let [contexts, dictionary @ .., _, _, _, _, _, _, _, _] = header;
-    *contexts = settings.contexts();
+    *contexts = settings.contexts().byte();
     *dictionary = settings.dictionary(src.len()).to_le_bytes();
     search.encode_marked(src, out, HEADER)
 }

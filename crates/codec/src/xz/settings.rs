@@ -55,17 +55,15 @@ impl Settings {
     /// Our own encoder with these settings of a model, for blocks of up to `block_size` and [`LARGEST`] bytes. `None` if the library is
     /// faster.
     pub(crate) fn search(&self, model: &LzmaModel, block_size: usize) -> Option<LzmaSearch> {
-        let contexts = Contexts { lc: self.lc, lp: self.lp, pb: self.pb };
-        let mut search = LzmaSearch::new(search_of(self.level, self.extreme)?, contexts, self.dict_limit);
+        let mut search = LzmaSearch::new(search_of(self.level, self.extreme)?, self.contexts(), self.dict_limit);
         if model.is_max() {
             search.keep_symbols(block_size.min(LARGEST));
         }
         Some(search)
     }
 
-    /// The contexts as headers store them.
-    pub(crate) fn contexts(&self) -> u8 {
-        Contexts { lc: self.lc, lp: self.lp, pb: self.pb }.byte()
+    pub(crate) fn contexts(&self) -> Contexts {
+        Contexts { lc: self.lc, lp: self.lp, pb: self.pb }
     }
 
     /// The same settings with other contexts.

@@ -119,6 +119,19 @@ impl Stream {
         Ok(self.code(src, dst))
     }
 
+    /// Compresses the start of `src` that fits into `dst` to MicroLZMA. `dst` has at least 6 bytes.
+    pub(crate) fn encode_micro(
+        &mut self,
+        options: &sys::lzma_options_lzma,
+        src: &[u8],
+        dst: &mut [u8],
+    ) -> Result<CodeResult, CodecError> {
+        // SAFETY: the stream is initialised; the options live during the call, which copies them.
+        let code = unsafe { sys::lzma_microlzma_encoder(&mut self.inner, options) };
+        self.started(code, "lzma_microlzma_encoder")?;
+        Ok(self.code(src, dst))
+    }
+
     /// Decompresses `src`, MicroLZMA whose content fills `dst`, or at least fills `dst` unless it is `whole`.
     pub(crate) fn decode_micro(
         &mut self,

@@ -1,6 +1,7 @@
 //! Every codec, compared with other implementations. All tests are one program, because linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod bare;
 mod common;
 mod hostile;
 mod huff0;

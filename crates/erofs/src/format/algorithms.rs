@@ -14,6 +14,7 @@ use packline_codec::BareCodec;
 use packline_volume::ReadError;
 
 use super::superblock::{SUPERBLOCK_START, Superblock, incompat};
+use super::wire::put;
 use crate::read::map::window::ReadBytes;
 
 /// Most bytes that a cluster has when it is stored compressed.
@@ -22,6 +23,8 @@ pub(crate) const STORED_MOST: u64 = 1 << 20;
 pub(crate) const CONTENT_MOST: u64 = 12 << 20;
 /// Most bytes of a dictionary.
 const DICTIONARY_MOST: u32 = 8 << 20;
+/// Number of deflate.
+pub(crate) const DEFLATE: u8 = 2;
 /// Number of algorithms.
 const COUNT: usize = 4;
 /// Logarithm of the smallest window of zstd.
@@ -83,6 +86,41 @@ impl Algorithms {
     pub(crate) fn largest_unit(&self) -> u32 {
         if self.codecs().next().is_some() { CONTENT_MOST as u32 } else { 0 }
     }
+}
+
+/// Returns the number of an algorithm.
+pub(crate) fn number_of(codec: BareCodec) -> u8 {
+    match codec {
+        BareCodec::Lz4 => 0,
+        BareCodec::MicroLzma { .. } => 1,
+        BareCodec::Deflate => DEFLATE,
+        BareCodec::Zstd { .. } => 3,
+    }
+}
+
+/// Returns the record of an algorithm. `blocks`: blocks of the largest cluster, at most 256.
+pub(crate) fn encode_record(codec: BareCodec, blocks: u16) -> Vec<u8> {
+    let mut parameters = [0; 14];
+    let length = match codec {
+        BareCodec::Lz4 => {
+            put(&mut parameters, 0, BareCodec::LZ4_DISTANCE.to_le_bytes());
+            put(&mut parameters, 2, blocks.to_le_bytes());
+            14
+        }
+        BareCodec::MicroLzma { dict_size } => {
+            put(&mut parameters, 0, dict_size.to_le_bytes());
+            14
+        }
+        BareCodec::Deflate => {
+            parameters[0] = BareCodec::DEFLATE_WINDOW_LOG;
+            6
+        }
+        BareCodec::Zstd { window } => {
+            parameters[1] = (window.max(1).ilog2().saturating_sub(ZSTD_WINDOW_LEAST)) as u8;
+            6
+        }
+    };
+    [&(length as u16).to_le_bytes(), &parameters[..length]].concat()
 }
 
 #[cfg(test)]
@@ -147,5 +185,45 @@ impl Record {
 
     fn check(&self, is_valid: bool, what: String, expected: &str) -> Result<(), ReadError> {
         if is_valid { Ok(()) } else { Err(ReadError::corrupt(self.at, what, expected)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_MOST};
+
+    #[derive(Debug)]
+    struct Bytes(Vec<u8>);
+
+    impl ReadBytes for Bytes {
+        fn read(&self, address: u64, out: &mut [u8]) -> Result<(), ReadError> {
+            out.copy_from_slice(&self.0[address as usize..][..out.len()]);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        let codecs = [
+            BareCodec::Lz4,
+            BareCodec::MicroLzma { dict_size: 8 << 20 },
+            BareCodec::Deflate,
+            BareCodec::Zstd { window: 1 << 17 },
+        ];
+        for codec in codecs {
+            let number = number_of(codec);
+            let mut start = [0; SUPERBLOCK_MOST];
+            start[..4].copy_from_slice(&MAGIC_BYTES);
+            start[12] = 12;
+            let mut superblock = Superblock::decode(&start).unwrap();
+            superblock.incompat = incompat::COMPRESSION_RECORDS;
+            superblock.algorithms = 1 << number;
+            let mut bytes = vec![0; SUPERBLOCK_START as usize + SUPERBLOCK_BYTES];
+            bytes.extend(encode_record(codec, 32));
+            let found = Algorithms::read(&superblock, &Bytes(bytes)).unwrap();
+            assert_eq!(found.codecs().collect::<Vec<_>>(), [codec]);
+            assert_eq!(found.codec(number), Some(codec));
+        }
     }
 }

@@ -42,6 +42,16 @@ impl ChunkFormat {
         Ok(ChunkFormat { bits: block_bits + (format & 0x1f) as u8, indexes: format & INDEXES != 0, mask })
     }
 
+    /// Returns the start of an inode whose chunks have 2^bits blocks, and entries of 4 bytes.
+    pub(crate) fn of_block_numbers(bits: u8) -> u64 {
+        u64::from(bits & 0x1f)
+    }
+
+    /// Encodes an entry of 4 bytes.
+    pub(crate) fn entry(block: Option<u32>) -> [u8; 4] {
+        block.unwrap_or(u32::MAX).to_le_bytes()
+    }
+
     /// Returns the size of an entry in bytes.
     pub(crate) fn entry_bytes(&self) -> u64 {
         if self.indexes { 8 } else { 4 }
@@ -62,6 +72,15 @@ impl ChunkFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        let format = ChunkFormat::decode(ChunkFormat::of_block_numbers(5), 12, 0).unwrap();
+        assert_eq!((format.bits, format.entry_bytes()), (17, 4));
+        let found = |block| ChunkFormat::block_number(u32::from_le_bytes(ChunkFormat::entry(block)));
+        assert_eq!(found(Some(77)), Some(ChunkStart { device: 0, block: 77 }));
+        assert_eq!(found(None), None);
+    }
 
     #[test]
     fn decodes_indexes_of_48_bits() {

@@ -26,6 +26,30 @@ impl Head {
     }
 }
 
+/// Most logical clusters of a distance; longer ways have several distances.
+pub(super) const DISTANCE_MOST: u16 = HAS_BLOCKS - 1;
+
+/// A logical cluster, as an index is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    pub(crate) cluster: Cluster,
+    /// Distance to the next start, or to the end of the index, at most 2047. Used if no extent starts in the logical cluster.
+    pub(crate) next: u16,
+}
+
+impl IndexEntry {
+    pub(crate) fn start(start: Start) -> IndexEntry {
+        IndexEntry { cluster: Cluster::Start(start), next: 0 }
+    }
+
+    /// A logical cluster inside of an extent. `back`, `next`: numbers of logical clusters to its start and to the next one.
+    pub(crate) fn inside(back: u64, next: u64, blocks: Option<u16>) -> IndexEntry {
+        let most = u64::from(DISTANCE_MOST);
+        let inside = Inside { back: back.min(most) as u32, blocks };
+        IndexEntry { cluster: Cluster::Inside(inside), next: next.min(most) as u16 }
+    }
+}
+
 /// A logical cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cluster {
@@ -33,6 +57,18 @@ pub(crate) enum Cluster {
     Start(Start),
     /// All of it belongs to an extent that started before.
     Inside(Inside),
+}
+
+impl Cluster {
+    /// Returns the type in an index.
+    pub(super) fn type_number(self) -> u16 {
+        match self {
+            Cluster::Start(Start { head: Head::Plain, .. }) => 0,
+            Cluster::Start(Start { head: Head::First, .. }) => 1,
+            Cluster::Inside(_) => 2,
+            Cluster::Start(Start { head: Head::Second, .. }) => 3,
+        }
+    }
 }
 
 /// The start of an extent.
@@ -57,6 +93,11 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
+    /// Encodes the distance, or the number of blocks.
+    pub(super) fn distance(self) -> u16 {
+        self.blocks.map_or(self.back.min(DISTANCE_MOST.into()) as u16, |blocks| HAS_BLOCKS | blocks)
+    }
+
     /// Decodes a distance.
     pub(super) fn of(distance: u16) -> Inside {
         if distance & HAS_BLOCKS == 0 {

@@ -7,7 +7,7 @@
 
 use packline_volume::NodeType;
 
-use super::wire::{half, long};
+use super::wire::{half, long, put};
 
 /// Length of an entry in bytes.
 const ENTRY_BYTES: usize = 12;
@@ -19,6 +19,58 @@ pub(crate) fn node_type(number: u8) -> Option<NodeType> {
     use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
     let all = [File, Directory, CharDevice, BlockDevice, Fifo, Socket, Symlink];
     all.get(usize::from(number).checked_sub(1)?).copied()
+}
+
+/// Returns the number of a type in an entry.
+fn number_of(kind: NodeType) -> u8 {
+    match kind {
+        NodeType::File => 1,
+        NodeType::Directory => 2,
+        NodeType::CharDevice => 3,
+        NodeType::BlockDevice => 4,
+        NodeType::Fifo => 5,
+        NodeType::Socket => 6,
+        NodeType::Symlink => 7,
+    }
+}
+
+/// Returns the bytes of an entry with its name.
+pub(crate) fn bytes_of(name: &[u8]) -> usize {
+    ENTRY_BYTES + name.len()
+}
+
+/// The entries of a block that is written.
+#[derive(Debug, Default)]
+pub(crate) struct BlockEntries {
+    /// Entries with the offsets of their names in `names`.
+    entries: Vec<u8>,
+    names: Vec<u8>,
+}
+
+impl BlockEntries {
+    /// Returns the bytes of all entries with their names, which are at most those of a block.
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.len() + self.names.len()
+    }
+
+    /// Adds an entry. Names must be added in their order.
+    pub(crate) fn push(&mut self, inode: u64, kind: NodeType, name: &[u8]) {
+        self.entries.extend_from_slice(&inode.to_le_bytes());
+        self.entries.extend_from_slice(&(self.names.len() as u16).to_le_bytes());
+        self.entries.extend_from_slice(&[number_of(kind), 0]);
+        self.names.extend_from_slice(name);
+    }
+
+    /// Appends all entries to `out`, without padding, and removes them.
+    pub(crate) fn take(&mut self, out: &mut Vec<u8>) {
+        let names = self.entries.len() as u16;
+        for entry in self.entries.chunks_exact_mut(ENTRY_BYTES) {
+            let offset = names + half(entry, 8);
+            put(entry, 8, offset.to_le_bytes());
+        }
+        out.append(&mut self.entries);
+        out.append(&mut self.names);
+    }
 }
 
 /// A rule that a block breaks: the description and the expected value.
@@ -126,6 +178,33 @@ mod tests {
         assert_eq!(block.entry(0).unwrap().name, b"a");
         let last = block.entry(1).unwrap();
         assert_eq!((last.name, last.inode, last.kind), (b"bc".as_slice(), 1, 1));
+    }
+
+    #[test]
+    fn reads_what_was_written() {
+        use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
+        let kinds = [File, Directory, CharDevice, BlockDevice, Fifo, Socket, Symlink];
+        let mut entries = BlockEntries::default();
+        let mut out = Vec::new();
+        for round in 0..2 {
+            let mut bytes = 0;
+            for (number, kind) in (0..).zip(kinds) {
+                let name = vec![b'a' + number as u8; 1 + number as usize * 40];
+                entries.push(number << 33 | round, kind, &name);
+                bytes += bytes_of(&name);
+            }
+            assert_eq!(entries.bytes(), bytes);
+            out.clear();
+            entries.take(&mut out);
+            assert_eq!((out.len(), entries.bytes()), (bytes, 0));
+            let block = DirBlock::new(&out).unwrap();
+            assert_eq!(block.entries(), kinds.len());
+            for (number, kind) in (0..).zip(kinds) {
+                let entry = block.entry(number as usize).unwrap();
+                assert_eq!((entry.inode, node_type(entry.kind)), (number << 33 | round, Some(kind)));
+                assert_eq!(entry.name, vec![b'a' + number as u8; 1 + number as usize * 40]);
+            }
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@
 //!
 //! If the last extent is in the packed inode, the first 4 bytes of its record are the low half of its offset there, and the next 4 the high half.
 
+use super::wire::put;
+
 /// Bits of the number of stored bytes.
 const STORED: u32 = (1 << 21) - 1;
 const PARTIAL: u32 = 1 << 27;
@@ -46,6 +48,38 @@ impl Record {
         Record { word: word(0), position: long(4), start: long(12) }
     }
 
+    /// A hole.
+    pub(crate) fn hole(start: u64) -> Record {
+        Record { word: 0, position: 0, start }
+    }
+
+    /// Content that is stored as it is, in less than 2 MiB.
+    pub(crate) fn plain(start: u64, position: u64, stored: u32) -> Record {
+        Record { word: stored & STORED, position, start }
+    }
+
+    /// Compressed content in less than 2 MiB. `algorithm`: less than 15.
+    pub(crate) fn coded(start: u64, position: u64, stored: u32, coding: (u8, bool)) -> Record {
+        let (algorithm, is_partial) = coding;
+        let partial = if is_partial { PARTIAL } else { 0 };
+        let word = stored & STORED | partial | (u32::from(algorithm) + 1) << ALGORITHM_SHIFT;
+        Record { word, position, start }
+    }
+
+    /// Content at an offset of the packed inode.
+    pub(crate) fn in_packed(start: u64, offset: u64) -> Record {
+        Record { word: offset as u32, position: offset >> 32, start }
+    }
+
+    /// Encodes the longest form of the record. Shorter forms are its start.
+    pub(crate) fn encode(&self) -> [u8; RECORD_MOST] {
+        let mut bytes = [0; RECORD_MOST];
+        put(&mut bytes, 0, self.word.to_le_bytes());
+        put(&mut bytes, 4, self.position.to_le_bytes());
+        put(&mut bytes, 12, self.start.to_le_bytes());
+        bytes
+    }
+
     /// Returns the number of stored bytes; 0 for a hole.
     pub(crate) fn stored(&self) -> u32 {
         self.word & STORED
@@ -70,6 +104,25 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        let start = 0x1234_5678_9abc;
+        let position = 0x1122_3344_5566_7788;
+        for record in [
+            Record::hole(start),
+            Record::plain(start, position, (1 << 21) - 1),
+            Record::coded(start, position, 77, (3, false)),
+            Record::coded(start, position, 77, (14, true)),
+            Record::in_packed(start, position),
+        ] {
+            assert_eq!(Record::decode(&record.encode()), record);
+        }
+        let coded = Record::coded(0, 0, 77, (3, true));
+        assert_eq!((coded.stored(), coded.algorithm(), coded.is_partial()), (77, Some(3), true));
+        assert_eq!(Record::in_packed(0, position).fragment(), position);
+        assert_eq!((Record::hole(0).stored(), Record::plain(0, 0, 5).algorithm()), (0, None));
+    }
 
     #[test]
     fn decodes_records_of_each_size() {

@@ -8,7 +8,7 @@
 //!
 //! The index starts 16 bytes after the start of the map header. The distance to the next start is not used, because old programs wrote zeros.
 
-use super::cluster::{Cluster, Head, Inside, Start};
+use super::cluster::{Cluster, Head, IndexEntry, Inside, Start};
 
 /// Bytes of an entry.
 pub(crate) const ENTRY_BYTES: usize = 8;
@@ -29,6 +29,18 @@ pub(crate) fn decode(bytes: [u8; ENTRY_BYTES]) -> Cluster {
     }
 }
 
+pub(crate) fn encode(entry: IndexEntry) -> [u8; ENTRY_BYTES] {
+    let IndexEntry { cluster, next } = entry;
+    let (flags, offset, rest) = match cluster {
+        Cluster::Start(start) => (if start.is_partial { PARTIAL } else { 0 }, start.offset as u16, start.block as u32),
+        Cluster::Inside(inside) => (0, 0, u32::from(inside.distance()) | u32::from(next) << 16),
+    };
+    let [a, b] = (flags | cluster.type_number()).to_le_bytes();
+    let [c, d] = offset.to_le_bytes();
+    let [e, f, g, h] = rest.to_le_bytes();
+    [a, b, c, d, e, f, g, h]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +53,22 @@ mod tests {
         assert_eq!(decode([3, 0, 2, 3, 4, 5, 6, 7]), start(Head::Second, false));
         assert_eq!(decode([2, 0, 0, 0, 7, 1, 9, 9]), Cluster::Inside(Inside { back: 0x107, blocks: None }));
         assert_eq!(decode([2, 0, 0, 0, 7, 9, 9, 9]), Cluster::Inside(Inside { back: 1, blocks: Some(0x107) }));
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        for (cluster, next) in [
+            (Cluster::Start(Start { head: Head::Plain, offset: 4095, block: 7, is_partial: false }), 0),
+            (Cluster::Start(Start { head: Head::First, offset: 0, block: u32::MAX.into(), is_partial: true }), 0),
+            (Cluster::Start(Start { head: Head::Second, offset: 1, block: 0, is_partial: false }), 0),
+            (Cluster::Inside(Inside { back: 2047, blocks: None }), 9),
+            (Cluster::Inside(Inside { back: 1, blocks: Some(256) }), 0x7ff),
+        ] {
+            let bytes = encode(IndexEntry { cluster, next });
+            assert_eq!(decode(bytes), cluster);
+            if matches!(cluster, Cluster::Inside(_)) {
+                assert_eq!(bytes[6..], next.to_le_bytes());
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ use packline_volume::{NodeType, ReadError};
 
 use super::corrupt;
 use super::superblock::{NANOSECONDS, Superblock};
-use super::wire::{half, long, word};
+use super::wire::{half, long, put, word};
 
 /// Length of a slot, and of a compact inode, in bytes.
 pub(crate) const SLOT_BYTES: usize = 32;
@@ -137,6 +137,65 @@ impl RawInode {
     }
 }
 
+/// The largest numbers of a device.
+pub(crate) const LARGEST_DEVICE: Device = Device { major: 0xfff, minor: 0xf_ffff };
+
+/// What a compact inode can have, by the superblock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CompactTimes {
+    /// Time of the superblock.
+    pub(crate) epoch: i64,
+    /// Nanoseconds of the superblock.
+    pub(crate) nanoseconds: u32,
+    /// Whether a compact inode adds its own time.
+    pub(crate) wide: bool,
+}
+
+impl RawInode {
+    /// Whether all fields fit into a compact inode.
+    pub(crate) fn fits_compact(&self, times: CompactTimes) -> bool {
+        let later = self.meta.mtime.checked_sub(times.epoch);
+        let most = if times.wide { i64::from(u32::MAX) } else { 0 };
+        let short = |number: u32| u16::try_from(number).is_ok();
+        later.is_some_and(|later| (0..=most).contains(&later))
+            && self.nanoseconds == times.nanoseconds
+            && self.size <= u32::MAX.into()
+            && self.start <= u32::MAX.into()
+            && [self.links, self.meta.uid, self.meta.gid].into_iter().all(short)
+    }
+
+    /// Encodes the inode; [`RawInode::bytes`] bytes are in use. `number` is the number for 32-bit programs. Without `extended`, all fields must
+    /// fit. The attributes must have a size of 0 or of 16 to 262,148, a multiple of 4.
+    pub(crate) fn encode(&self, epoch: i64, number: u32) -> [u8; EXTENDED_BYTES] {
+        let mut bytes = [0; EXTENDED_BYTES];
+        let layout = (self.layout as u16) << 1;
+        put(&mut bytes, 0, (layout | if self.extended { EXTENDED } else { 0 }).to_le_bytes());
+        let xattr_count = self.xattr_bytes.checked_sub(XATTR_HEADER).map_or(0, |more| more / 4 + 1);
+        put(&mut bytes, 2, (xattr_count as u16).to_le_bytes());
+        put(&mut bytes, 4, (self.meta.mode | mode_of_kind(self.kind)).to_le_bytes());
+        let is_device = matches!(self.kind, NodeType::BlockDevice | NodeType::CharDevice);
+        let start = if is_device { number_of(self.device).into() } else { self.start };
+        put(&mut bytes, 16, (start as u32).to_le_bytes());
+        put(&mut bytes, 20, number.to_le_bytes());
+        if self.extended {
+            put(&mut bytes, 6, ((start >> 32) as u16).to_le_bytes());
+            put(&mut bytes, 8, self.size.to_le_bytes());
+            put(&mut bytes, 24, self.meta.uid.to_le_bytes());
+            put(&mut bytes, 28, self.meta.gid.to_le_bytes());
+            put(&mut bytes, 32, self.meta.mtime.to_le_bytes());
+            put(&mut bytes, 40, self.nanoseconds.to_le_bytes());
+            put(&mut bytes, 44, self.links.to_le_bytes());
+        } else {
+            put(&mut bytes, 6, (self.links as u16).to_le_bytes());
+            put(&mut bytes, 8, (self.size as u32).to_le_bytes());
+            put(&mut bytes, 12, (self.meta.mtime.wrapping_sub(epoch) as u32).to_le_bytes());
+            put(&mut bytes, 24, (self.meta.uid as u16).to_le_bytes());
+            put(&mut bytes, 26, (self.meta.gid as u16).to_le_bytes());
+        }
+        bytes
+    }
+}
+
 /// Fields whose positions depend on the form.
 struct Fields {
     links: u32,
@@ -192,6 +251,106 @@ fn kind_of_mode(mode: u16) -> Option<NodeType> {
     }
 }
 
+fn mode_of_kind(kind: NodeType) -> u16 {
+    match kind {
+        NodeType::Fifo => 0o01_0000,
+        NodeType::CharDevice => 0o02_0000,
+        NodeType::Directory => 0o04_0000,
+        NodeType::BlockDevice => 0o06_0000,
+        NodeType::File => 0o10_0000,
+        NodeType::Symlink => 0o12_0000,
+        NodeType::Socket => 0o14_0000,
+    }
+}
+
+fn number_of(device: Device) -> u32 {
+    device.minor & 0xff | device.major << 8 | (device.minor & !0xff) << 12
+}
+
 fn device(number: u32) -> Device {
     Device { major: number >> 8 & 0xfff, minor: number & 0xff | number >> 12 & 0xf_ff00 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::superblock::{SUPERBLOCK_MOST, incompat};
+
+    fn superblock(epoch: i64) -> Superblock {
+        let mut bytes = [0; SUPERBLOCK_MOST];
+        bytes[..4].copy_from_slice(&super::super::superblock::MAGIC_BYTES);
+        bytes[12] = 12;
+        bytes[80] = incompat::WIDE as u8;
+        Superblock { epoch, ..Superblock::decode(&bytes).unwrap() }
+    }
+
+    fn inode(kind: NodeType) -> RawInode {
+        let meta = Meta { mode: 0o4751, uid: 65_535, gid: 3, mtime: 1_700_000_000 };
+        let device = if matches!(kind, NodeType::BlockDevice | NodeType::CharDevice) {
+            LARGEST_DEVICE
+        } else {
+            Device { major: 0, minor: 0 }
+        };
+        RawInode {
+            meta,
+            nanoseconds: 0,
+            kind,
+            layout: Layout::Inline,
+            extended: false,
+            links: 2,
+            size: 5_000_000,
+            start: 0x1234_5678,
+            device,
+            xattr_bytes: 16,
+        }
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        use NodeType::{BlockDevice, CharDevice, Directory, Fifo, File, Socket, Symlink};
+        for kind in [Directory, File, Symlink, BlockDevice, CharDevice, Fifo, Socket] {
+            for extended in [false, true] {
+                let mut inode = RawInode { extended, ..inode(kind) };
+                if extended {
+                    inode.meta.uid = u32::MAX;
+                    inode.meta.mtime = -5;
+                    inode.nanoseconds = 5;
+                    inode.size = 1 << 40;
+                    inode.links = 1 << 20;
+                    inode.start = 0x1234_5678_9abc;
+                    inode.xattr_bytes = 262_148;
+                }
+                let bytes = inode.encode(1_600_000_000, 77);
+                let found = RawInode::decode(&superblock(1_600_000_000), 0, &bytes).unwrap();
+                // The start of a device is its number.
+                inode.start = if inode.device.major > 0 { u32::MAX.into() } else { inode.start };
+                inode.device = device(inode.start as u32);
+                assert_eq!(format!("{found:?}"), format!("{inode:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn compact_inodes_have_small_numbers_and_near_times() {
+        let times = CompactTimes { epoch: 1_600_000_000, nanoseconds: 0, wide: true };
+        let sound = inode(NodeType::File);
+        assert!(sound.fits_compact(times));
+        assert!(!sound.fits_compact(CompactTimes { wide: false, ..times }));
+        assert!(sound.fits_compact(CompactTimes { wide: false, epoch: 1_700_000_000, ..times }));
+        assert!(!sound.fits_compact(CompactTimes { epoch: 1_700_000_001, ..times }));
+        assert!(!sound.fits_compact(CompactTimes { epoch: 1_700_000_000 - (1 << 32), ..times }));
+        assert!(!sound.fits_compact(CompactTimes { nanoseconds: 1, ..times }));
+        for change in [
+            (|inode| inode.links = 65_536) as fn(&mut RawInode),
+            |inode| inode.meta.uid = 65_536,
+            |inode| inode.meta.gid = 65_536,
+            |inode| inode.size = 1 << 32,
+            |inode| inode.start = 1 << 32,
+            |inode| inode.meta.mtime = i64::MIN,
+        ] {
+            let mut inode = inode(NodeType::File);
+            change(&mut inode);
+            assert!(!inode.fits_compact(times), "{inode:?}");
+        }
+    }
 }

@@ -117,6 +117,45 @@ impl MapHeader {
     }
 }
 
+impl MapHeader {
+    /// Encodes the header. The inverse of [`MapHeader::decode`].
+    pub(crate) fn encode(&self, block_bits: u8) -> [u8; HEADER_BYTES] {
+        let flag = |set: bool, flag: u16| if set { flag } else { 0 };
+        let all = match self {
+            MapHeader::WholeFragment(offset) => offset | WHOLE_FRAGMENT,
+            MapHeader::Extents(header) => {
+                let flags = SHORT_OR_EXTENTS
+                    | (header.record_bytes.ilog2() as u16 - 2) << 1
+                    | flag(header.is_interlaced, INTERLACED)
+                    | flag(header.has_fragment, FRAGMENT);
+                // Short records have no number, and long ones no common size.
+                let rest = if header.record_bytes <= 8 {
+                    u64::from(header.extent_bits - block_bits) << 56
+                } else {
+                    header.count & 0xffff_ffff | header.count >> 32 << 48
+                };
+                rest | u64::from(flags) << 32
+            }
+            MapHeader::Index(header) => {
+                let (low, tail) = match header.tail {
+                    Tail::Cluster => (0, 0),
+                    Tail::Inline { stored } => (u64::from(stored) << 16, INLINE),
+                    Tail::Fragment { low } => (low.into(), FRAGMENT),
+                };
+                let flags = tail
+                    | flag(header.has_short, SHORT_OR_EXTENTS)
+                    | flag(header.big_first, BIG_FIRST)
+                    | flag(header.big_second, BIG_SECOND)
+                    | flag(header.is_interlaced, INTERLACED);
+                let [first, second] = header.algorithms;
+                let last = u64::from(header.cluster_bits - block_bits) << 56;
+                low | u64::from(flags) << 32 | u64::from(first | second << 4) << 48 | last
+            }
+        };
+        all.to_le_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +182,42 @@ mod tests {
         assert_eq!(index([0, 0, 9, 1, 8, 0, 0, 0], false).tail, Tail::Inline { stored: 0x109 });
         assert_eq!(index([0, 0, 0, 0, 8, 0, 0, 0], false).tail, Tail::Cluster);
         assert_eq!(index([1, 2, 3, 4, 0x28, 0, 0, 0], false).tail, Tail::Fragment { low: 0x0403_0201 });
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        for tail in [Tail::Cluster, Tail::Inline { stored: 0x1234 }, Tail::Fragment { low: 0x1234_5678 }] {
+            for bits in 0..16u8 {
+                let header = MapHeader::Index(IndexHeader {
+                    cluster_bits: 12 + bits % 3,
+                    has_short: bits & 1 != 0,
+                    big_first: bits & 2 != 0,
+                    big_second: bits & 4 != 0,
+                    is_interlaced: bits & 8 != 0,
+                    algorithms: [bits, 15 - bits],
+                    tail,
+                });
+                assert_eq!(MapHeader::decode(header.encode(12), true, 12), header);
+            }
+        }
+        for (record_bytes, extent_bits, count) in [(4, 12, 0), (8, 27, 0), (16, 12, (1 << 47) - 1), (32, 12, 5)] {
+            for has_fragment in [false, true] {
+                let is_interlaced = !has_fragment;
+                let header = ExtentsHeader { record_bytes, extent_bits, count, is_interlaced, has_fragment };
+                let MapHeader::Extents(found) = MapHeader::decode(MapHeader::Extents(header).encode(12), false, 12)
+                else {
+                    panic!("no extents")
+                };
+                let found = if record_bytes > 8 {
+                    ExtentsHeader { extent_bits, ..found }
+                } else {
+                    ExtentsHeader { count, ..found }
+                };
+                assert_eq!(found, header);
+            }
+        }
+        let whole = MapHeader::WholeFragment((1 << 63) - 1);
+        assert_eq!(MapHeader::decode(whole.encode(12), false, 12), whole);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The structures of an image: one module each, which decodes and checks the bytes.
+//! The structures of an image: one module each, which decodes and checks the bytes, and encodes them.
 //!
 //! All numbers are little-endian. A block is the unit of addresses: 512 bytes to 64 KiB, as the superblock says.
 
@@ -10,12 +10,12 @@ pub(crate) mod device;
 pub(crate) mod dirent;
 pub(crate) mod extents;
 pub(crate) mod full_index;
-#[cfg(test)]
-pub(crate) mod index_writer;
 pub(crate) mod inode;
-mod kernel;
+pub(crate) mod kernel;
 pub(crate) mod map_header;
 pub(crate) mod superblock;
+#[cfg(test)]
+pub(crate) mod test_indexes;
 mod wire;
 pub(crate) mod xattr;
 

@@ -37,7 +37,7 @@
 
 use packline_volume::ReadError;
 
-use super::wire::{half, long, word};
+use super::wire::{half, long, put, word};
 
 /// Offset of the superblock in the image in bytes.
 pub const SUPERBLOCK_START: u64 = 1024;
@@ -47,6 +47,8 @@ pub const SUPERBLOCK_BYTES: usize = 128;
 pub(crate) const SUPERBLOCK_MOST: usize = 144;
 
 const MAGIC: u32 = 0xe0f5_e1e2;
+/// Most bytes of a label: kernels before 6.17 demand a NUL byte after it.
+pub(crate) const LABEL_MOST: usize = 15;
 /// The first bytes of a superblock.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 /// Length of a slot in bytes.
@@ -211,6 +213,43 @@ impl Superblock {
         Ok(superblock)
     }
 
+    /// Returns the block that has the superblock: zeros, the superblock, the records of the algorithms, zeros. Sets the checksum. The superblock
+    /// must have no slots, devices and prefixes, and blocks of more than 1024 bytes.
+    pub(crate) fn encode_block(&self, records: &[u8]) -> Vec<u8> {
+        let mut block = vec![0; self.block_size() as usize];
+        let start = SUPERBLOCK_START as usize;
+        let bytes = &mut block[start..];
+        put(bytes, 0, MAGIC_BYTES);
+        put(bytes, 8, self.compat.to_le_bytes());
+        put(bytes, 12, [self.block_bits]);
+        put(bytes, 16, self.inodes.to_le_bytes());
+        put(bytes, 24, self.epoch.to_le_bytes());
+        put(bytes, 32, self.nanoseconds.to_le_bytes());
+        put(bytes, 36, (self.blocks as u32).to_le_bytes());
+        put(bytes, 40, self.inode_block.to_le_bytes());
+        put(bytes, 44, self.xattr_block.to_le_bytes());
+        put(bytes, 48, self.uuid);
+        put(bytes, 64, self.label);
+        put(bytes, 80, self.incompat.to_le_bytes());
+        put(bytes, 84, self.algorithms.to_le_bytes());
+        put(bytes, 96, self.packed.unwrap_or(0).to_le_bytes());
+        put(bytes, 108, self.build_time.to_le_bytes());
+        if self.has(incompat::WIDE) {
+            put(bytes, 14, ((self.blocks >> 32) as u16).to_le_bytes());
+            put(bytes, 112, self.root.to_le_bytes());
+        } else {
+            put(bytes, 14, (self.root as u16).to_le_bytes());
+        }
+        if let Some(target) = bytes.get_mut(SUPERBLOCK_BYTES..SUPERBLOCK_BYTES + records.len()) {
+            target.copy_from_slice(records);
+        }
+        if self.has_compatible(compat::CHECKSUM) {
+            let sum = checksum(&block[start..]);
+            put(&mut block[start..], 4, sum.to_le_bytes());
+        }
+        block
+    }
+
     fn check(&self, directory_bits: u8, fingerprint_prefix: u8) -> Result<(), ReadError> {
         let rules = [
             (
@@ -324,6 +363,45 @@ mod tests {
     fn computes_the_castagnoli_checksum() {
         // The check value of CRC-32C is the sum of "123456789" with final inversion.
         assert_eq!(!b"123456789".iter().fold(u32::MAX, |sum, byte| step(sum, *byte)), 0xe306_9283);
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        for (incompat, root, blocks) in [(0, 65_535, u64::from(u32::MAX)), (incompat::WIDE, 1 << 40, (1 << 48) - 1)] {
+            let mut superblock = Superblock {
+                block_bits: 12,
+                bytes: SUPERBLOCK_BYTES as u64,
+                checksum: None,
+                compat: compat::CHECKSUM | compat::MTIME,
+                incompat: incompat | incompat::FRAGMENTS,
+                root,
+                inodes: 7,
+                epoch: -5,
+                nanoseconds: 999_999_999,
+                build_time: 77,
+                blocks,
+                inode_block: 5,
+                xattr_block: 6,
+                uuid: std::array::from_fn(|index| index as u8),
+                label: *b"fifteen bytes..\0",
+                algorithms: 8,
+                devices: 0,
+                device_table: 0,
+                xattr_prefixes: 0,
+                xattr_prefix_start: 0,
+                packed: Some(99),
+                metabox: None,
+            };
+            let block = superblock.encode_block(&[1, 2, 3]);
+            assert_eq!((block.len(), &block[1152..1156]), (4096, &[1, 2, 3, 0][..]));
+            let found = Superblock::decode(block[1024..].first_chunk().unwrap()).unwrap();
+            found.check_sum(&block[1024..]).unwrap();
+            superblock.checksum = found.checksum;
+            assert_eq!(found, superblock);
+            let mut changed = block;
+            changed[2000] ^= 1;
+            assert!(found.check_sum(&changed[1024..]).is_err());
+        }
     }
 
     #[test]

@@ -16,3 +16,10 @@ pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
 pub(super) fn long(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(array(bytes, at))
 }
+
+/// Sets the bytes of a structure from `at` on.
+pub(super) fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
+    if let Some(target) = bytes.get_mut(at..at + N) {
+        target.copy_from_slice(&value);
+    }
+}

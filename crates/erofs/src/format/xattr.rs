@@ -5,7 +5,9 @@
 //! entry at its number times 4 bytes from a block of the superblock on. A prefix above 127 is a long prefix: length u16, short prefix u8, infix,
 //! zeros up to a multiple of 4 bytes.
 
-use super::wire::half;
+use twox_hash::XxHash32;
+
+use super::wire::{half, put};
 
 /// Length of the header in bytes.
 pub(crate) const HEADER_BYTES: u64 = 12;
@@ -16,6 +18,60 @@ const LONG: u8 = 1 << 7;
 /// Short prefixes by number. Number 0 is for attributes that are not names of the file system, such as fingerprints.
 const PREFIXES: [&[u8]; 7] =
     [b"", b"user.", b"system.posix_acl_access", b"system.posix_acl_default", b"trusted.", b"lustre.", b"security."];
+
+/// Longest name without its prefix in bytes.
+const NAME_MOST: usize = 255;
+/// Number of the prefix of access lists, which are complete names.
+const ACCESS_LIST: u8 = 2;
+/// Number of the prefix of default access lists, which are complete names.
+const DEFAULT_ACCESS_LIST: u8 = 3;
+/// Seed of the hash of names; the number of the prefix is added.
+const FILTER_SEED: u32 = 0x25bb_e08f;
+/// Most bytes of the attributes of an inode.
+pub(crate) const SET_MOST: u64 = HEADER_BYTES + 4 * (u16::MAX as u64 - 1);
+/// Most shared attributes of an inode.
+pub(crate) const SHARED_MOST: usize = 255;
+/// Bytes of the number of a shared attribute.
+pub(crate) const SHARED_BYTES: u64 = 4;
+
+/// Returns the number of a name's prefix, then the rest of the name. `None` if no entry can have the name.
+pub(crate) fn key_of(name: &[u8]) -> Option<Vec<u8>> {
+    let (number, rest) = (1u8..).zip(&PREFIXES[1..]).find_map(|(number, prefix)| {
+        let rest = name.strip_prefix(*prefix)?;
+        let is_complete = matches!(number, ACCESS_LIST | DEFAULT_ACCESS_LIST);
+        (rest.is_empty() == is_complete).then_some((number, rest))
+    })?;
+    (rest.len() <= NAME_MOST).then(|| [&[number], rest].concat())
+}
+
+/// Returns the bytes of an entry with its padding. `key`: of [`key_of`].
+pub(crate) fn entry_bytes(key: &[u8], value: &[u8]) -> u64 {
+    (ENTRY_BYTES + key.len() as u64 - 1 + value.len() as u64).next_multiple_of(4)
+}
+
+/// Appends an entry. `key`: of [`key_of`]; the value has at most 65,535 bytes.
+pub(crate) fn put_entry(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
+    let end = out.len() + entry_bytes(key, value) as usize;
+    let (prefix, name) = key.split_first().map_or((0, key), |(prefix, name)| (*prefix, name));
+    out.extend_from_slice(&[name.len() as u8, prefix]);
+    out.extend_from_slice(&(value.len() as u16).to_le_bytes());
+    out.extend_from_slice(name);
+    out.extend_from_slice(value);
+    out.resize(end, 0);
+}
+
+/// Returns the header of a set of attributes with these keys, of which `shared` are shared.
+pub(crate) fn header<'k>(keys: impl Iterator<Item = &'k [u8]>, shared: u8) -> [u8; HEADER_BYTES as usize] {
+    let bits = keys.fold(0, |bits, key| {
+        let (prefix, name) = key.split_first().map_or((0, key), |(prefix, name)| (*prefix, name));
+        let hash = XxHash32::oneshot(FILTER_SEED.wrapping_add(prefix.into()), name);
+        bits | 1 << (hash & 31)
+    });
+    let mut header = [0; HEADER_BYTES as usize];
+    put(&mut header, 0, u32::to_le_bytes(!bits));
+    header[4] = shared;
+    header
+}
 
 /// A long prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +141,54 @@ impl EntryHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_split_at_their_prefix() {
+        assert_eq!(key_of(b"user.a"), Some(b"\x01a".to_vec()));
+        assert_eq!(key_of(b"security.ima"), Some(b"\x06ima".to_vec()));
+        assert_eq!(key_of(b"system.posix_acl_access"), Some(b"\x02".to_vec()));
+        assert_eq!(key_of(b"system.posix_acl_default"), Some(b"\x03".to_vec()));
+        let longest = [&b"trusted."[..], &[b'n'; 255]].concat();
+        assert_eq!(key_of(&longest).map(|key| key.len()), Some(256));
+        for name in
+            [&b"user."[..], b"user", b"", b"system.x", b"system.posix_acl_access2", &[&longest[..], b"n"].concat()]
+        {
+            assert_eq!(key_of(name), None, "{}", name.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        for (name, value) in [(&b"user.a"[..], &b"bc"[..]), (b"system.posix_acl_access", b""), (b"security.abcd", b"1")]
+        {
+            let key = key_of(name).unwrap();
+            let mut out = vec![7];
+            put_entry(&mut out, &key, value);
+            let header = EntryHeader::decode(*out[1..].first_chunk().unwrap());
+            assert_eq!(header.bytes(), entry_bytes(&key, value));
+            assert_eq!(out.len() as u64 - 1, header.bytes());
+            let NamePrefix::Name(prefix) = header.prefix(&[]) else { panic!("no name") };
+            let (rest, found) = out[5..].split_at(header.name.into());
+            assert_eq!([&prefix, rest].concat(), name);
+            assert_eq!(&found[..header.value.into()], value);
+        }
+    }
+
+    #[test]
+    fn filters_have_zeros_for_names() {
+        // The hash of the kernel for "user." and an empty name with the seed is that of xxhash for no bytes.
+        let filter = |names: &[&[u8]]| {
+            let keys: Vec<_> = names.iter().map(|name| key_of(name).unwrap()).collect();
+            let header = header(keys.iter().map(Vec::as_slice), 3);
+            assert_eq!(header[4..], [3, 0, 0, 0, 0, 0, 0, 0]);
+            u32::from_le_bytes(*header.first_chunk().unwrap())
+        };
+        assert_eq!(filter(&[]), u32::MAX);
+        let one = filter(&[b"user.a"]);
+        let other = filter(&[b"trusted.b"]);
+        assert_eq!((one.count_zeros(), other.count_zeros()), (1, 1));
+        assert_eq!(filter(&[b"user.a", b"trusted.b"]), one & other);
+    }
 
     #[test]
     fn joins_short_and_long_prefixes() {

@@ -15,6 +15,8 @@ use crate::error::Error;
 pub enum Container {
     /// SquashFS 4.0, a file system that Linux mounts.
     SquashFs,
+    /// EROFS, a file system that Linux mounts.
+    Erofs,
     /// lrzip's format: one file or stream, or a tree as a tar.
     Lrz,
     /// The record container: one file or stream, any part of which can be read by itself.
@@ -23,7 +25,8 @@ pub enum Container {
 
 /// Returns the containers of trees and the endings of their names, for messages.
 fn containers_of_trees() -> String {
-    format!("squashfs ({}), lrz ({})", FileKind::SquashFs.endings(), FileKind::Lrz.endings())
+    let kinds = [("squashfs", FileKind::SquashFs), ("erofs", FileKind::Erofs), ("lrz", FileKind::Lrz)];
+    kinds.map(|(name, kind)| format!("{name} ({})", kind.endings())).join(", ")
 }
 
 impl Container {
@@ -31,6 +34,7 @@ impl Container {
     pub fn name(self) -> &'static str {
         match self {
             Container::SquashFs => "squashfs",
+            Container::Erofs => "erofs",
             Container::Lrz => "lrz",
             Container::Pln => "pln",
         }
@@ -43,6 +47,7 @@ impl Container {
     pub fn for_tree(name: &str) -> Result<Container, Error> {
         match name {
             "squashfs" => Ok(Container::SquashFs),
+            "erofs" => Ok(Container::Erofs),
             "lrz" => Ok(Container::Lrz),
             "pln" => Err(Container::no_tree(name)),
             _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: containers_of_trees() }),
@@ -57,12 +62,9 @@ impl Container {
     pub fn for_tree_at(path: &Path) -> Result<Container, Error> {
         match FileKind::of_path(path) {
             Some(FileKind::SquashFs) => Ok(Container::SquashFs),
+            Some(FileKind::Erofs) => Ok(Container::Erofs),
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
-            Some(FileKind::Erofs) => Err(Error::Request {
-                what: format!("{}: packline reads EROFS images but does not write them", path.escaped()),
-                expected: containers_of_trees(),
-            }),
             Some(kind) => Err(Error::Request {
                 what: format!("{}: the name suggests {kind}, which pack does not write", path.escaped()),
                 expected: containers_of_trees(),
@@ -126,6 +128,9 @@ mod tests {
             assert_eq!(Container::for_tree_at(Path::new(name)).unwrap(), Container::SquashFs, "{name}");
         }
         assert_eq!(Container::for_tree_at(Path::new("a.Lrz")).unwrap(), Container::Lrz);
+        for name in ["a.erofs", "a.EROFS.IMG"] {
+            assert_eq!(Container::for_tree_at(Path::new(name)).unwrap(), Container::Erofs, "{name}");
+        }
         let message = Container::for_tree_at(Path::new("a.PLN")).unwrap_err().to_string();
         assert!(message.contains("not a tree") && message.contains("squashfs"), "{message}");
         for name in ["a.tar", "a.tar.zst", "a.tgz", "a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
@@ -134,7 +139,7 @@ mod tests {
         }
         let message = Container::for_tree_at(Path::new("a.xyz")).unwrap_err().to_string();
         assert!(message.starts_with("a.xyz: no container has the ending '.xyz' (expected squashfs"), "{message}");
-        for format in [Container::SquashFs, Container::Lrz] {
+        for format in [Container::SquashFs, Container::Erofs, Container::Lrz] {
             assert_eq!(Container::for_tree(format.name()).unwrap(), format);
         }
         assert!(Container::for_tree("pln").is_err() && Container::for_tree("").is_err());

@@ -13,6 +13,7 @@ use packline_squashfs::read::Image;
 use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
 use packline_volume::{BlockListener, CheckScope};
 
+use super::image_options::ImageOptions;
 use crate::container::by_magic::ContentKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
@@ -52,7 +53,7 @@ impl BaseImage {
 /// Parameters for opening bases.
 #[derive(Clone, Copy)]
 pub(crate) struct BaseOpening<'a> {
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a ImageOptions,
     pub(crate) resources: &'a Resources,
     /// Unused bytes of memory. Indexes take at most half of them.
     pub(crate) spare: u64,
@@ -144,7 +145,7 @@ impl Bases {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.index_limit(resources, spare), engine };
-        let base = Arc::new(Base::of_source(squashfs(source)?, options, &settings)?);
+        let base = Arc::new(Base::of_source(squashfs(source)?, of_squashfs(options)?, &settings)?);
         self.list.push((source.display_path.clone(), Arc::clone(&base)));
         Ok(base)
     }
@@ -231,13 +232,13 @@ pub(crate) fn check_output(bases: &[BaseImage], output: &OutputFile, path: &Path
 fn open(
     opened: &OpenedImage,
     blocks: BaseBlocks,
-    options: &Options,
+    options: &ImageOptions,
     resources: &Resources,
     memory: Option<u64>,
 ) -> Result<Base, Error> {
     let engine = engine(opened, resources, memory.unwrap_or(0))?;
     let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
-    let base = squashfs(opened).and_then(|image| Base::open(image, options, &settings));
+    let base = squashfs(opened).and_then(|image| Base::open(image, of_squashfs(options)?, &settings));
     base.map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause).into(),
         BaseError::Memory { blocks, allowed, needed } => {
@@ -249,6 +250,17 @@ fn open(
         }
         cause => Error::Base { path: opened.display_path.clone(), cause: Box::new(cause) },
     })
+}
+
+/// The options of an image that reuses blocks.
+fn of_squashfs(options: &ImageOptions) -> Result<&Options, BaseError> {
+    match options {
+        ImageOptions::SquashFs(options) => Ok(options),
+        ImageOptions::Erofs(_) => {
+            let what = "blocks are not reused in an EROFS image".to_string();
+            Err(BaseError::Fit { what, expected: "a SquashFS image as the output".to_string() })
+        }
+    }
 }
 
 /// The image whose blocks are reused.

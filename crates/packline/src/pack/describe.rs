@@ -6,6 +6,7 @@ use packline_image::{OpenedImage, Output};
 use packline_runtime::{FileIdentity, FileStamp, Resources, must_differ};
 use packline_tree::{KeepRule, Patterns, keep_all};
 
+use super::image_options::ImageOptions;
 use super::request::ImageRequest;
 use crate::error::Error;
 use crate::sources::changes::{Changes, Unsupported};
@@ -48,7 +49,8 @@ pub(super) struct Setup {
 /// Describes the pack of `source` into an image.
 ///
 /// # Errors
-/// [`Error::Image`] for a codec that does not work with the block size; [`Error::Target`] for an output that is the input.
+/// [`Error::Request`] for an EROFS image to which entries are appended; [`Error::Image`] for options that do not go together;
+/// [`Error::Target`] for an output that is the input.
 pub(super) fn describe(
     source: Source,
     target: &Output,
@@ -59,15 +61,15 @@ pub(super) fn describe(
     let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
     let display_path = display_path.clone();
     let replaced_input = replaced_input(&source, &image, &display_path);
-    let valid = image.options.codec.validate(image.options.block_size.bytes());
-    valid.map_err(|cause| Error::Image {
-        path: display_path.clone(),
-        cause: Box::new(packline_squashfs::Error::from(cause)),
-    })?;
+    if image.append_to.is_some() && !matches!(image.options, ImageOptions::SquashFs(_)) {
+        return Err(not_appended());
+    }
+    let valid = image.options.validate();
+    valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let Output::File { .. } = target {
         refuse_input(&source, &display_path)?;
     }
-    if !image.options.xattrs {
+    if !image.options.xattrs() {
         // Attributes that are not stored need not be supported.
         image.changes.unsupported = Unsupported::Ignore;
     }
@@ -99,6 +101,13 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),
+    }
+}
+
+fn not_appended() -> Error {
+    Error::Request {
+        what: "an EROFS image with the entries of an earlier image before its own".to_string(),
+        expected: "a SquashFS image".to_string(),
     }
 }
 

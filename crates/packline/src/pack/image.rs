@@ -1,14 +1,17 @@
-//! The fourth phase of a pack: writes a source through the SquashFS writer.
+//! The fourth phase of a pack: writes a source through the writer of its file system.
 
 use std::path::PathBuf;
 
+use packline_blocks::{FileHints, Start};
 use packline_cache::Lookup;
 use packline_runtime::{Resources, Sink};
-use packline_squashfs::{FileHints, Options, Start, Summary, Writer};
 use packline_tree::{Meta, Source};
 
 use super::bases::Bases;
+use super::image_options::ImageOptions;
+use super::image_writer::ImageWriter;
 use super::memory::Plan;
+use super::summary::WrittenImage;
 use crate::error::Error;
 use crate::sources::inputs::ReadInputs;
 use crate::sources::listing::Hints;
@@ -20,7 +23,7 @@ pub(crate) struct ImageJob {
     pub(crate) display_path: PathBuf,
     /// The source's name in messages.
     pub(crate) input: String,
-    pub(crate) options: Options,
+    pub(crate) options: ImageOptions,
     pub(crate) root: Meta,
     pub(crate) defaults: Meta,
     pub(crate) hints: Option<Hints>,
@@ -40,7 +43,7 @@ impl ImageJob {
     /// # Errors
     /// [`Error::Image`] with the output's name, for an error of the source, the codec, the format or the sink; [`Error::Read`] for a source
     /// image whose data does not match its record; [`Error::Tree`] for a tar or an image that was written to meanwhile.
-    pub(crate) fn write(mut self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    pub(crate) fn write(mut self, sink: &mut dyn Sink, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
         let inputs = std::mem::take(&mut self.inputs);
         let path = self.display_path.clone();
         let named = |cause| Error::Image { path: path.clone(), cause: Box::new(cause) };
@@ -58,11 +61,11 @@ impl ImageJob {
         self,
         sink: &'s mut dyn Sink,
         source: &mut ObservedSource<'_>,
-    ) -> Result<Writer<'s>, packline_squashfs::Error> {
+    ) -> Result<ImageWriter<'s>, packline_blocks::Error> {
         let config = self.resources.config(self.plan.workers, self.plan.window);
         let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
         let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };
-        let mut writer = Writer::new(sink, self.options, config, start)?;
+        let mut writer = ImageWriter::new(sink, self.options, config, start)?;
         while let Some(entry) = source.next_entry()? {
             let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
             writer.add(&entry, asked, source)?;

@@ -2,8 +2,8 @@
 
 use packline_runtime::Resources;
 use packline_runtime::memory::{Demand, Grant, Limits, Shortage, size_at_most};
-use packline_squashfs::{BlockSize, min_window};
 
+use super::image_options::ImageOptions;
 use crate::error::Error;
 
 /// Minimum memory for the tree, in bytes: a few thousand entries, and 1 MiB of the last tail ends.
@@ -17,7 +17,10 @@ pub(super) struct PackLimits {
     limits: Limits,
     /// Maximum bytes of content in flight; `None` for the default, which is never exceeded.
     window: Option<u64>,
-    block_size: BlockSize,
+    /// The size of a block of content in bytes.
+    block_size: u32,
+    /// The smallest window in bytes that occupies all workers.
+    min_window: u64,
 }
 
 /// The workers and the memory of a pack.
@@ -40,9 +43,10 @@ impl Plan {
 
 impl PackLimits {
     /// Half of the spare memory is kept for content in flight and the tree.
-    pub(super) fn new(resources: &Resources, block_size: BlockSize) -> PackLimits {
+    pub(super) fn new(resources: &Resources, options: &ImageOptions) -> PackLimits {
         let limits = Limits { keeps_half: true, ..resources.limits() };
-        PackLimits { limits, window: resources.window, block_size }
+        let min_window = options.min_window() as u64;
+        PackLimits { limits, window: resources.window, block_size: options.block_size(), min_window }
     }
 
     /// Bytes beyond what the parties need with the fewest workers. `demand` returns the demand of all parties for a limit; the limit that an
@@ -68,7 +72,7 @@ impl PackLimits {
     }
 
     fn in_flight(&self) -> Demand {
-        Demand { window: min_window(self.block_size) as u64 + TREE_LEAST, ..Demand::default() }
+        Demand { window: self.min_window + TREE_LEAST, ..Demand::default() }
     }
 
     fn too_small(&self, shortage: Shortage) -> Error {
@@ -80,7 +84,7 @@ impl PackLimits {
     /// Bytes of content in flight without a limit: each worker can have two slabs of blocks waiting and two done.
     fn window(&self, workers: usize) -> u64 {
         let slabs = 8 * workers as u64 * u64::from(self.block_size);
-        let default = slabs.max(WINDOW_LEAST).max(2 * min_window(self.block_size) as u64);
+        let default = slabs.max(WINDOW_LEAST).max(2 * self.min_window);
         self.window.map_or(default, |window| window.min(default))
     }
 }
@@ -92,12 +96,14 @@ fn to_usize(bytes: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use packline_codec::Spec;
     use packline_runtime::MemoryFault;
+    use packline_squashfs::Options;
 
     const DEMAND: Demand = Demand { fixed: 1 << 20, per_worker: 2 << 20, window: 0, window_per_worker: 0 };
 
     fn limits(workers: usize, memory: Option<u64>) -> PackLimits {
-        PackLimits::new(&Resources::new(workers).memory_limit(memory), BlockSize::default())
+        PackLimits::new(&Resources::new(workers).memory_limit(memory), &Options::new(Spec::None).into())
     }
 
     fn plan(workers: usize, memory: Option<u64>) -> Result<Plan, Error> {
@@ -122,7 +128,7 @@ mod tests {
         for limit in (0..200u64).rev().map(|megabytes| megabytes << 20) {
             let Ok(plan) = plan(16, Some(limit)) else { continue };
             assert!(plan.workers <= last.workers, "{limit}: {plan:?} after {last:?}");
-            assert!(plan.window <= plan.shared && plan.window >= min_window(BlockSize::default()));
+            assert!(plan.window <= plan.shared && plan.window as u64 >= limits(16, None).min_window);
             assert!(limits(16, None).limits.taken(DEMAND, plan.workers) + plan.shared as u64 <= limit);
             last = plan;
         }

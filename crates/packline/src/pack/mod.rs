@@ -9,6 +9,8 @@
 pub(crate) mod bases;
 mod describe;
 pub(crate) mod image;
+pub(crate) mod image_options;
+mod image_writer;
 mod memory;
 mod open;
 pub(crate) mod outputs;
@@ -48,7 +50,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
             let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
             let planned = plan(described, &outputs, observer)?;
             let opened = open(planned, &outputs, observer)?;
-            run(opened, outputs).map(|summary| PackSummary::SquashFs(Box::new(summary)))
+            run(opened, outputs).map(|summary| PackSummary::Image(Box::new(summary)))
         }
         #[cfg(feature = "lrz")]
         PackContainer::Lrz(lrz) => {

@@ -85,7 +85,7 @@ impl Setup {
             root: self.image.root.unwrap_or(self.image.defaults),
             defaults: self.image.defaults,
             order: self.image.order.clone().unwrap_or_default(),
-            block_size: Some(self.image.options.block_size),
+            block_size: Some(self.image.options.block_size()),
             compared,
             warned,
             inputs: Some(&self.inputs),
@@ -131,6 +131,7 @@ fn changed<'o>(
     if let Some(pseudo) = setup.image.pseudo.take() {
         source = Box::new(PseudoSource::over(source, pseudo));
     }
-    let observed = ObservedSource::new(source, changes, outputs.output.size_counter(), observer);
+    let observed =
+        ObservedSource::new(source, changes, setup.image.options.limits(), outputs.output.size_counter(), observer);
     if setup.reads_twice() { observed.in_pass("packing") } else { observed }
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use packline_image::Output;
 use packline_runtime::memory::Demand;
 use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Temporaries, WriteBehind};
-use packline_squashfs::Summary;
 
 use super::bases::check_output;
 use super::describe::Setup;
 use super::image::ImageJob;
+use super::summary::WrittenImage;
 use crate::container::scratch::scratch_for;
 use crate::error::Error;
 #[cfg(feature = "verity")]
@@ -42,7 +42,7 @@ impl Outputs {
         let verity = match setup.image.verity.take() {
             None => None,
             Some(options) => {
-                let extent = (setup.image.offset, setup.image.options.pad);
+                let extent = (setup.image.offset, setup.image.options.pad());
                 Some(PackedTree::open(options, &target, extent, &setup.resources, temporaries)?)
             }
         };
@@ -85,7 +85,7 @@ impl Outputs {
     ///
     /// # Errors
     /// Returns the errors of [`ImageJob::write`] and of the outputs.
-    pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+    pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
         let path = job.display_path.clone();
         let mut sink = self.output.sink_at(self.offset)?;
         #[cfg(feature = "verity")]
@@ -117,7 +117,7 @@ impl Outputs {
 }
 
 /// Writes an image. With many workers a thread of its own writes, because the caller's thread would not keep up with them.
-fn write_image(job: ImageJob, sink: &mut WriteBehind, source: &mut ObservedSource<'_>) -> Result<Summary, Error> {
+fn write_image(job: ImageJob, sink: &mut WriteBehind, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
     if job.plan.workers >= MANY_WORKERS {
         sink.start_thread(QUEUED.min(job.plan.window / 8), job.resources.engine.tracer.clone());
     }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use packline_blocks::BlockSize;
 use packline_image::Output;
 use packline_runtime::{Observer, Resources, Unobserved};
-use packline_squashfs::BlockSize;
 use packline_tree::Patterns;
 
 use super::pack;
@@ -14,7 +14,7 @@ use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::source::Source;
 
-/// Packs a tree into a SquashFS image or a .lrz file.
+/// Packs a tree into a SquashFS image, an EROFS image or a .lrz file.
 ///
 /// The output's bytes depend on the source, the container, the codec, the block size and the exclusions, and on nothing else.
 pub struct Packer<'o> {
@@ -69,7 +69,7 @@ impl<'o> Packer<'o> {
         Packer { codec: Some(codec.into()), ..self }
     }
 
-    /// Bytes of a block of a SquashFS image: a power of two from 4 KiB to 1 MiB.
+    /// Bytes of a block of a SquashFS image, or of the content of a cluster of an EROFS image: a power of two from 4 KiB to 1 MiB.
     #[must_use]
     pub fn block_size(self, bytes: u32) -> Packer<'o> {
         Packer { block_size: Some(bytes), ..self }
@@ -124,7 +124,7 @@ impl<'o> Packer<'o> {
         let mut request = PackRequest::new(source, Output::File { path: output, force: self.replace }, options);
         request.resources = self.resources;
         let (content_bytes, output_bytes, workers) = match pack(request, self.observer.unwrap_or(&mut silent))? {
-            PackSummary::SquashFs(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
+            PackSummary::Image(summary) => (summary.image.content_bytes, summary.output_bytes, summary.workers),
             #[cfg(feature = "lrz")]
             PackSummary::Lrz(written) => (written.plain, written.stored, written.workers),
         };

@@ -3,16 +3,13 @@
 //! The sources are examined here, and the indexes of the bases are read, since both decide what they need. Nothing else is read.
 
 use packline_cache::Lookup;
-use packline_codec::METADATA_BLOCK_SIZE;
 use packline_runtime::Observer;
 use packline_runtime::memory::{Demand, in_mib};
-use packline_squashfs::Options;
 
 use super::bases::{BaseOpening, Bases};
 use super::describe::{Contents, Described, Setup};
 use super::memory::{PackLimits, Plan};
 use super::outputs::Outputs;
-use super::request::ImageRequest;
 use crate::error::Error;
 use crate::sources::directory::leave_out;
 use crate::sources::examine::examine;
@@ -51,13 +48,13 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
     let parties = Parties {
         source: source.as_ref(),
         appended: appended.as_deref(),
-        writer: writer_demand(&setup.image, &lookup),
-        lookup: lookup.shared_memory(setup.image.options.block_size.bytes()) as u64,
+        writer: setup.image.options.demand(&lookup, setup.image.verify),
+        lookup: lookup.shared_memory(setup.image.options.block_size() as usize) as u64,
         outputs: outputs.demand(),
         is_filtered: setup.is_filtered,
     };
     let resources = &setup.resources;
-    let limits = PackLimits::new(resources, setup.image.options.block_size);
+    let limits = PackLimits::new(resources, &setup.image.options);
     let spare = limits.spare(|limit| parties.demand(limit))?;
     let needed = parties.demand(resources.memory);
     parties.log(resources.memory);
@@ -128,15 +125,4 @@ impl Parties<'_> {
 /// Bytes that a source gets beyond what it needs.
 fn beyond_least(source: &dyn PlannedSource, share: &Share) -> u64 {
     source.memory(share).saturating_sub(source.demand(share.limit).fixed)
-}
-
-/// Memory of the encoders of one worker and of its buffers: an input block and an output block.
-fn writer_demand(image: &ImageRequest, lookup: &Lookup) -> Demand {
-    let Options { codec, block_size, .. } = &image.options;
-    let block = block_size.bytes();
-    let encoders = codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder;
-    let encoders = encoders + lookup.encoder_memory(codec, block);
-    // A decoder replaces the encoders when the image is read back.
-    let decoder = if image.verify { codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder } else { 0 };
-    Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
 }

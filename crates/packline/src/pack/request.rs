@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
+use packline_blocks::BlockSize;
 use packline_cache::BlockCache;
+use packline_codec::Spec;
 use packline_image::Output;
 use packline_manifests::PseudoFile;
 use packline_runtime::{Resources, Temporaries};
-use packline_squashfs::{BlockSize, Options, parse_codec};
+use packline_squashfs::{Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
 use packline_tree::Meta;
 
 use super::bases::BaseImage;
+use super::image_options::ImageOptions;
 use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::changes::Changes;
@@ -42,18 +45,18 @@ pub struct PackRequest {
 /// The container of a pack, with its options.
 #[non_exhaustive]
 pub enum PackContainer {
-    /// A SquashFS image.
+    /// An image of a file system.
     Image(Box<ImageRequest>),
     /// A .lrz file. It holds a directory as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
     Lrz(LrzRequest),
 }
 
-/// A SquashFS image to be packed.
+/// An image to be packed.
 #[non_exhaustive]
 pub struct ImageRequest {
     /// Options that affect the image's bytes.
-    pub options: Options,
+    pub options: ImageOptions,
     /// An image whose entries come before those of the source.
     pub append_to: Option<AppendTo>,
     /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
@@ -107,7 +110,7 @@ impl LrzRequest {
 }
 
 impl ImageRequest {
-    /// An image with a codec (`zstd:level=19`; `None`: zstd) and a block size.
+    /// A SquashFS image with a codec (`zstd:level=19`; `None`: zstd) and a block size.
     ///
     /// # Errors
     /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size.
@@ -118,10 +121,21 @@ impl ImageRequest {
         Ok(ImageRequest::new(options))
     }
 
+    /// An EROFS image with a codec (`None`: zstd) and the largest number of bytes of content of a cluster.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that EROFS does not have or that does not work with the block size.
+    pub fn parse_erofs(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
+        let mut options = packline_erofs::Options::new(Spec::parse(codec.unwrap_or("zstd"))?);
+        options.block_size = block_size.unwrap_or(options.block_size);
+        options.codec.bare_codec(options.block_size.bytes())?;
+        Ok(ImageRequest::new(options))
+    }
+
     /// Packs everything unchanged.
-    pub fn new(options: Options) -> ImageRequest {
+    pub fn new(options: impl Into<ImageOptions>) -> ImageRequest {
         ImageRequest {
-            options,
+            options: options.into(),
             append_to: None,
             offset: 0,
             tar: TarOptions::default(),
@@ -167,6 +181,7 @@ impl PackContainer {
     ) -> Result<PackContainer, Error> {
         match container {
             Container::SquashFs => Ok(ImageRequest::parse(codec, block_size)?.into()),
+            Container::Erofs => Ok(ImageRequest::parse_erofs(codec, block_size)?.into()),
             #[cfg(feature = "lrz")]
             Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
             #[cfg(not(feature = "lrz"))]
@@ -186,7 +201,7 @@ impl PackContainer {
 pub(crate) fn no_lrz(what: &str) -> Error {
     Error::Request {
         what: format!("{what} for a .lrz file, which holds a tar"),
-        expected: "a SquashFS image".to_string(),
+        expected: "a SquashFS or EROFS image".to_string(),
     }
 }
 

@@ -1,12 +1,16 @@
 //! Result of a pack.
 
-use packline_squashfs::{Counts, Summary};
+use packline_blocks::{Counts, ReadBack, Saved};
+use packline_engine::{QueueStats, Stats, WorkerStats};
+use packline_squashfs::ImageEnd;
+
+use crate::container::by_name::Container;
 
 /// Result of a pack, by container.
 #[derive(Debug, Clone)]
 pub enum PackSummary {
-    /// A SquashFS image.
-    SquashFs(Box<ImageSummary>),
+    /// An image of a file system.
+    Image(Box<ImageSummary>),
     /// A .lrz file.
     #[cfg(feature = "lrz")]
     Lrz(packline_lrz::Written),
@@ -16,7 +20,7 @@ pub enum PackSummary {
 #[derive(Debug, Clone)]
 pub struct ImageSummary {
     /// Content of the image.
-    pub image: Summary,
+    pub image: WrittenImage,
     /// Entries that could not be read and were left out on request.
     pub errors: u64,
     /// Warnings about entries, for example files that changed while they were read and attributes that cannot be stored.
@@ -42,6 +46,104 @@ pub struct ImageSummary {
     /// The dm-verity tree, if it was requested.
     #[cfg(feature = "verity")]
     pub verity: Option<crate::sidecars::verity::VeritySummary>,
+}
+
+/// Counts of an image that was written.
+#[derive(Debug, Clone)]
+pub struct WrittenImage {
+    /// Inodes of the image, by kind.
+    pub counts: Counts,
+    /// Bytes of file content, holes included.
+    pub content_bytes: u64,
+    /// Savings of deduplication and holes.
+    pub saved: Saved,
+    /// Data blocks in the image.
+    pub blocks: u64,
+    /// Fragment blocks in the image.
+    pub fragments: u64,
+    /// Bytes of the data area.
+    pub data_bytes: u64,
+    /// The metadata.
+    pub end: WrittenEnd,
+    /// Result of reading back, if it was requested.
+    pub read_back: Option<ReadBack>,
+    /// Counters of the pipeline.
+    pub pipeline: Stats,
+    /// Counters of each queue.
+    pub queues: Vec<QueueStats>,
+    /// Counters of each worker.
+    pub workers: Vec<WorkerStats>,
+}
+
+/// The metadata of an image and the end of the image, by its file system.
+#[derive(Debug, Clone)]
+pub enum WrittenEnd {
+    /// The tables of a SquashFS image.
+    SquashFs(ImageEnd),
+    /// The metadata of an EROFS image.
+    Erofs(packline_erofs::ImageEnd),
+}
+
+impl WrittenEnd {
+    /// The container.
+    pub fn container(&self) -> Container {
+        match self {
+            WrittenEnd::SquashFs(_) => Container::SquashFs,
+            WrittenEnd::Erofs(_) => Container::Erofs,
+        }
+    }
+
+    /// Bytes of the image, without padding.
+    pub fn bytes_used(&self) -> u64 {
+        match self {
+            WrittenEnd::SquashFs(end) => end.bytes_used,
+            WrittenEnd::Erofs(end) => end.bytes_used,
+        }
+    }
+
+    /// Number of inodes.
+    pub fn inodes(&self) -> u64 {
+        match self {
+            WrittenEnd::SquashFs(end) => end.inodes.into(),
+            WrittenEnd::Erofs(end) => end.inodes,
+        }
+    }
+}
+
+impl From<packline_squashfs::Summary> for WrittenImage {
+    fn from(summary: packline_squashfs::Summary) -> WrittenImage {
+        WrittenImage {
+            counts: summary.counts,
+            content_bytes: summary.content_bytes,
+            saved: summary.saved,
+            blocks: summary.blocks,
+            fragments: summary.fragments,
+            data_bytes: summary.data_bytes,
+            end: WrittenEnd::SquashFs(summary.end),
+            read_back: summary.read_back,
+            pipeline: summary.pipeline,
+            queues: summary.queues,
+            workers: summary.workers,
+        }
+    }
+}
+
+impl From<packline_erofs::Summary> for WrittenImage {
+    fn from(summary: packline_erofs::Summary) -> WrittenImage {
+        WrittenImage {
+            counts: summary.counts,
+            content_bytes: summary.content_bytes,
+            saved: summary.saved,
+            blocks: summary.blocks,
+            fragments: summary.fragments,
+            data_bytes: summary.data_bytes,
+            end: WrittenEnd::Erofs(summary.end),
+            read_back: summary.read_back,
+            pipeline: summary.pipeline,
+            queues: summary.queues,
+            workers: summary.workers,
+        }
+    }
 }
 
 impl ImageSummary {

@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use packline_blocks::{Align, FileHints, Override};
 use packline_manifests::actions::{ActionEntry, ActionHost, ActionReport, ActionSettings, Actions, FileStorage};
 use packline_manifests::{FileFlags, SortFile, list_pack_file, parse_pack_file};
 use packline_runtime::FileIdentity;
 use packline_runtime::escape::Escape;
-use packline_squashfs::{Align, FileHints, Override};
 use packline_tree::{AHEAD_BYTES, Bytes, DirectoryOptions, Entry, Error, HostFile, Kind, ListSource, Meta};
 
 use super::directories::{Part, link_to_first};

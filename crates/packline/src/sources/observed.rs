@@ -8,6 +8,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::{Observer, Pass, Problem, Progress, Resources};
 use packline_tree::{Bytes, Entry, Extent, Kind, Source, UnreadPart, Xattr};
 
+use super::changes::limits::EntryLimits;
 use super::changes::{Changes, NewRoot};
 
 /// A source that applies changes and reports progress.
@@ -18,6 +19,7 @@ pub(crate) struct ObservedSource<'a> {
     bytes_before: u64,
     source: Box<dyn Source>,
     changes: Changes,
+    limits: EntryLimits,
     observer: &'a mut dyn Observer,
     progress: Progress,
     image: Arc<AtomicU64>,
@@ -32,10 +34,11 @@ pub(crate) struct ObservedSource<'a> {
 }
 
 impl<'a> ObservedSource<'a> {
-    /// Combines a source, changes and an observer; `image` counts the bytes written.
+    /// Combines a source, its changes, the limits of the image, and an observer; `image` counts the bytes written.
     pub(crate) fn new(
         source: Box<dyn Source>,
         changes: Changes,
+        limits: EntryLimits,
         image: Arc<AtomicU64>,
         observer: &'a mut dyn Observer,
     ) -> ObservedSource<'a> {
@@ -46,6 +49,7 @@ impl<'a> ObservedSource<'a> {
             bytes_before: 0,
             source,
             changes,
+            limits,
             observer,
             progress,
             image,
@@ -103,7 +107,7 @@ impl<'a> ObservedSource<'a> {
 
     /// Counts an entry whose time an image cannot have.
     fn check_time(&mut self, entry: &Entry) {
-        let stored = (0..=i64::from(u32::MAX)).contains(&entry.meta.mtime);
+        let stored = self.limits.times.contains(&entry.meta.mtime);
         if stored || matches!(entry.kind, Kind::HardLink(_)) {
             return;
         }
@@ -183,9 +187,14 @@ impl Source for ObservedSource<'_> {
             return Ok(Some(entry));
         }
         while let Some(entry) = self.next_of_source()? {
-            let ObservedSource { observer, dropped, warnings, .. } = self;
-            let mut warn = |entry: &Entry, xattr: &Xattr| *warnings += warn_once(*observer, dropped, entry, xattr);
-            if let Some(entry) = self.changes.apply(entry, &mut warn)? {
+            let ObservedSource { observer, dropped, warnings, limits, .. } = self;
+            let mut warn = |entry: &Entry, xattr: &Xattr| {
+                if dropped.insert(xattr.name.clone()) {
+                    *warnings += 1;
+                    observer.warning(&left_out(entry, xattr, limits));
+                }
+            };
+            if let Some(entry) = self.changes.apply(entry, limits, &mut warn)? {
                 self.check_time(&entry);
                 self.progress.entries += 1;
                 self.refresh();
@@ -234,15 +243,12 @@ fn shown(path: &[u8]) -> String {
     if path.is_empty() { "/".to_string() } else { path.escaped() }
 }
 
-/// Warns of an attribute that is left out; the number of warnings.
-fn warn_once(observer: &mut dyn Observer, dropped: &mut BTreeSet<Bytes>, entry: &Entry, xattr: &Xattr) -> u64 {
-    let first = dropped.insert(xattr.name.clone());
-    if first {
-        observer.warning(&format!(
-            "{}: attribute {} is left out, here and elsewhere: an image can store only user., trusted. and security.",
-            entry.path.escaped(),
-            xattr.name.escaped()
-        ));
-    }
-    first.into()
+/// The warning about an attribute that is left out.
+fn left_out(entry: &Entry, xattr: &Xattr, limits: &EntryLimits) -> String {
+    format!(
+        "{}: attribute {} is left out, here and elsewhere: an image can store only {}",
+        entry.path.escaped(),
+        xattr.name.escaped(),
+        limits.xattrs
+    )
 }

@@ -8,7 +8,6 @@ use packline_archives::{ContentOrder, Layer};
 use packline_image::OpenedImage;
 use packline_runtime::Resources;
 use packline_runtime::memory::Demand;
-use packline_squashfs::BlockSize;
 use packline_squashfs::read::BlockListener;
 use packline_tree::{DirectoryOptions, KeepRule, Meta, Replaced, keep_all};
 
@@ -92,8 +91,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) defaults: Meta,
     /// The order of the contents of a stack.
     pub(crate) order: ContentOrder,
-    /// Contents smaller than a block may be ordered by similarity. `None` if no content is.
-    pub(crate) block_size: Option<BlockSize>,
+    /// Contents smaller than a block of this many bytes may be ordered by similarity. `None` if no content is.
+    pub(crate) block_size: Option<u32>,
     /// Receives the number of bytes that were compared for the order, and the total.
     pub(crate) compared: &'a dyn Fn(u64, u64),
     /// Receives warnings about a stack or the order, before contents are read.

@@ -205,7 +205,7 @@ impl PlannedSource for StackPlan {
         options.scratch.clone_from(&opening.resources.scratch);
         options.rule = without(opening.rule.clone(), remove);
         options.order = opening.order.clone();
-        options.block_size = opening.block_size.map_or(0, u32::from);
+        options.block_size = opening.block_size.unwrap_or(0);
         options.engine = opening.resources.config(opening.resources.workers, 0);
         let mut source = StackSource::new(layers, options);
         source.merge_layers()?;

@@ -25,7 +25,7 @@ use crate::error::Error;
 /// Compresses a file or stream into a .lrz or .pln file. Returns the bytes read and the bytes written.
 ///
 /// # Errors
-/// [`Error`], with the name of the file. An output file is removed. [`Error::Request`] for [`Container::SquashFs`], which holds
+/// [`Error`], with the name of the file. An output file is removed. [`Error::Request`] for an image, which holds
 /// trees.
 pub fn compress(
     input: Input,
@@ -56,8 +56,8 @@ pub fn compress(
             let request = options.request(input, target, write);
             lrz_pack(request, observer).map(|written| (written.plain, written.stored))
         }
-        Container::SquashFs => Err(Error::Request {
-            what: format!("{}: a SquashFS image holds a tree, not a stream", input.shown().escaped()),
+        Container::SquashFs | Container::Erofs => Err(Error::Request {
+            what: format!("{}: an image holds a tree, not a stream", input.shown().escaped()),
             expected: "lrz or pln".to_string(),
         }),
         #[cfg(not(all(feature = "lrz", feature = "pln")))]

@@ -35,9 +35,7 @@ fn packed(tree: &Path, image: &Path, codec: &str, base: Option<(&Path, BaseBlock
 }
 
 fn summary(request: PackRequest) -> Result<ImageSummary, Error> {
-    let PackSummary::SquashFs(summary) = pack(request, &mut Unobserved)? else {
-        unreachable!("an image was asked for")
-    };
+    let PackSummary::Image(summary) = pack(request, &mut Unobserved)? else { unreachable!("an image was asked for") };
     Ok(*summary)
 }
 
@@ -98,4 +96,34 @@ fn appending_does_not_depend_on_the_memory_limit() {
         }
         assert!(fs::read(at("new")).unwrap() == expected && refused == refusals, "{old}: {refused} refusals");
     }
+}
+
+/// Blocks of SquashFS are not those of EROFS, and EROFS has no entries before those of the source.
+#[test]
+fn an_erofs_image_reuses_no_blocks() {
+    let (top, tree) = place();
+    let at = |name: &str| top.path().join(name);
+    packed(&tree, &at("clean"), "gzip", None).unwrap();
+    let erofs = |base: Option<BaseBlocks>, append_to| {
+        let mut new = ImageRequest::parse_erofs(Some("zstd"), None).unwrap();
+        new.base.extend(base.map(|blocks| {
+            let mut base = BaseImage::new(ImagePlace::new(&at("clean")));
+            base.blocks = blocks;
+            base
+        }));
+        new.append_to = append_to;
+        summary(request(&tree, &at("new"), new)).map(|summary| summary.base)
+    };
+    for blocks in [BaseBlocks::Exact, BaseBlocks::Any] {
+        let message = erofs(Some(blocks), None).unwrap_err().to_string();
+        assert!(
+            message
+                .ends_with("clean: blocks are not reused in an EROFS image (expected a SquashFS image as the output)")
+        );
+    }
+    let before = AppendTo { image: Image::open(at("clean")).unwrap().into(), directory: Vec::new(), edit: None };
+    assert!(matches!(erofs(None, Some(before)), Err(Error::Request { .. })));
+    assert!(!at("new").exists());
+    assert_eq!(erofs(Some(BaseBlocks::ExactOrNone), None).unwrap().map(|counts| counts.taken), None);
+    assert_eq!(Image::open(at("new")).unwrap().verify(&Resources::new(1)).unwrap(), []);
 }

@@ -120,7 +120,7 @@ fn a_file_of_an_image_is_served_whole_and_in_ranges() {
 #[test]
 fn images_and_lrz_files_are_packed_and_unpacked() {
     let (top, tree) = place();
-    for name in ["a.sqfs", "a.lrz"] {
+    for name in ["a.sqfs", "a.erofs", "a.lrz"] {
         let packed = top.path().join(name);
         let unpacked = top.path().join(format!("{name}.d"));
         let packer = || Packer::new(Source::directory(&tree)).exclude("*.o").unwrap().resources(Resources::new(2));
@@ -149,6 +149,8 @@ fn rejects_sources_that_a_container_cannot_hold() {
         (packer().block_size(4096).write_to(at("a.lrz")), "a block size"),
         (packer().codec("zstd").write_to(at("a.lrz")), "'zstd' (expected none, gzip"),
         (packer().codec("zpaq").write_to(at("a.sqfs")), "zpaq"),
+        (packer().codec("xz").write_to(at("a.erofs")), "xz"),
+        (packer().block_size(5000).write_to(at("a.erofs")), "5000"),
     ] {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(words), "{message}");

@@ -3,7 +3,6 @@
 pub(crate) mod compressor;
 pub(crate) mod directory;
 pub(crate) mod inode;
-pub(crate) mod layout;
 pub(crate) mod record;
 pub(crate) mod superblock;
 pub(crate) mod tables;

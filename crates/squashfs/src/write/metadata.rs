@@ -9,12 +9,10 @@
 
 use std::collections::VecDeque;
 
+use packline_blocks::{Form, Hashes, Part, Written, hash, write};
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_runtime::TaskError;
 
-use crate::write::data_writer::write;
-use crate::write::digest::hash;
-use crate::write::written::{Form, Hashes, Part, Written};
 use crate::{Error, Sink};
 
 /// Blocks in flight before some are collected: 2 MiB of raw metadata, enough to keep 64 workers busy.

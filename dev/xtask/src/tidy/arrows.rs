@@ -8,7 +8,7 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -20,8 +20,9 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("encryption", &["engine", "runtime"]),
     ("recovery", &["engine", "runtime"]),
     ("volume", &["engine", "runtime", "codec", "tree"]),
-    ("squashfs", &["engine", "runtime", "codec", "tree", "cache", "volume"]),
-    ("erofs", &["engine", "runtime", "codec", "tree", "volume"]),
+    ("blocks", &["engine", "runtime", "codec", "tree", "cache"]),
+    ("squashfs", &["engine", "runtime", "codec", "tree", "cache", "volume", "blocks"]),
+    ("erofs", &["engine", "runtime", "codec", "tree", "cache", "volume", "blocks"]),
     ("lrz", &["engine", "runtime", "codec", "longrange"]),
     ("pln", &["engine", "runtime", "codec", "cache", "recovery"]),
     ("verity", &["engine", "runtime"]),
@@ -39,6 +40,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "cache",
             "encryption",
             "volume",
+            "blocks",
             "squashfs",
             "erofs",
             "lrz",
@@ -64,6 +66,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
             "cache",
             "encryption",
             "volume",
+            "blocks",
             "squashfs",
             "erofs",
             "lrz",

@@ -1,5 +1,6 @@
 //! Describes the superblock of an EROFS image.
 
+use packline_erofs::Kernel;
 use packline_erofs::read::{Superblock, compat, incompat};
 use packline_image::ImageInfo;
 use packline_verity::Uuid;
@@ -30,7 +31,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String
     let features = features(superblock);
     let created = created(superblock);
     let label = superblock.label();
-    let (major, minor) = superblock.least_kernel();
+    let Kernel { major, minor } = superblock.least_kernel();
     let mut lines = vec![
         ("Format", format!("EROFS, at byte {} of the file", info.origin)),
         ("Codec", info.codec.clone()),
@@ -50,7 +51,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String
 }
 
 fn members(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, Value)> {
-    let (major, minor) = superblock.least_kernel();
+    let Kernel { major, minor } = superblock.least_kernel();
     vec![
         ("format", json!("erofs")),
         ("offset", json!(info.origin)),

@@ -36,7 +36,7 @@ const NO_CACHE: &str = "has no effect on a .lrz file, whose blocks rarely repeat
 
 /// Why a .lrz file has no order of contents.
 const NO_ORDER: &str =
-    "a .lrz file stores a tar in its own order, and finds repeats at any distance (expected a SquashFS image)";
+    "a .lrz file stores a tar in its own order, and finds repeats at any distance (expected an image)";
 
 /// Rejects options without effect on a .lrz file. `json_and_stream` is whether both would go to standard output.
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! `packline pack` packs directories, tars, images or standard input into an image.
 
 mod attributes;
+mod erofs;
 mod lrz;
 mod manifest;
 pub(super) mod options;
@@ -10,7 +11,7 @@ mod sources;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{FileKind, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
+use packline::requests::{FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_codec::CodecError;
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
@@ -27,6 +28,7 @@ use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
 use crate::ui::{report, target};
 use attributes::Attributes;
+use erofs::ErofsOptions;
 use manifest::{Definitions, Manifest};
 use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected};
 use order::OrderOptions;
@@ -45,6 +47,8 @@ pub struct Pack {
     layout: Layout,
     #[command(flatten)]
     order: OrderOptions,
+    #[command(flatten)]
+    erofs: ErofsOptions,
     #[command(flatten)]
     entries: Entries,
     #[command(flatten)]
@@ -101,17 +105,17 @@ struct OutputOptions {
     /// Rejected: an image cannot contain recovery data; use 'packline protect' on the output
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "", hide_long_help = true)]
     recovery: Option<OsString>,
-    /// Choose the container, instead of deriving it from IMAGE's name: squashfs, lrz
+    /// Choose the container, instead of deriving it from IMAGE's name: squashfs, erofs, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
 }
 
 /// The text after the options in the help, and the sections of the manual page before the language of patterns. [`Pack::details`]
-/// replaces `IMAGE_ENDINGS`.
+/// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
 SOURCE is a directory, a tar (plain or compressed), an image, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] \
-or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (IMAGE_ENDINGS, or a name without an ending), a \
-block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
+or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
+an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
 its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
@@ -152,6 +156,11 @@ stable layout save less.\n\
 zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
 packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
 there.\n\
+# EROFS images\n\
+Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the largest \
+content of a cluster, which is the unit of compression; Linux reads whole clusters. --kernel chooses the features of the \
+image: each version adds features that make images smaller. The label and the UUID of a source image are not \
+copied; --label and --uuid set them.\n\
 # Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
 the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
@@ -190,13 +199,15 @@ impl Command for Pack {
         "packline pack -c xz:x86 -b 1M rootfs.tar.gz rootfs.sqfs",
         "podman export x | packline pack --time 0 - x.sqfs",
         "packline pack -c xz -b 1M old.sqfs new.sqfs",
+        "packline pack rootfs.sqfs rootfs.erofs",
         "packline pack home etc backup.sqfs",
         "packline pack --overlay base/ site/ rootfs.sqfs --remove /var/cache",
         "packline pack oci:images:v2 rootfs.sqfs",
     ];
 
     fn details() -> String {
-        let details = DETAILS.replace("IMAGE_ENDINGS", &FileKind::SquashFs.endings());
+        let details = DETAILS.replace("SQUASHFS_ENDINGS", &FileKind::SquashFs.endings());
+        let details = details.replace("EROFS_ENDINGS", &FileKind::Erofs.endings());
         format!("{details}\n{}", patterns::LANGUAGE)
     }
 
@@ -208,8 +219,10 @@ impl Command for Pack {
         invocation.need(&NEED)?;
         invocation.need(&PackVerity::NEED)?;
         let Reporting { quiet, json, stats, .. } = self.reporting;
-        if self.container()? == Container::Lrz {
-            lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?;
+        match self.container()? {
+            Container::Lrz => lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?,
+            Container::Erofs => erofs::refuse_options(invocation)?,
+            _ => erofs::refuse_own_options(invocation)?,
         }
         if json && !self.output.dry_run && target::is_stdout(self.image()) {
             return Err(wrong("json", "the image goes to standard output; write it to a file"));
@@ -229,7 +242,7 @@ impl Command for Pack {
             run.errors
         } else {
             match run_pack(request, style, io).map_err(|failure| self.explain(failure))? {
-                PackSummary::SquashFs(summary) => summary.errors,
+                PackSummary::Image(summary) => summary.errors,
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
@@ -270,6 +283,10 @@ impl Pack {
             changes.mtime_most = time.map(i64::from);
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
+            if let ImageOptions::Erofs(options) = &mut image.options {
+                self.erofs.apply(options, invocation)?;
+                erofs::refuse_cache(&options.codec, invocation)?;
+            }
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
@@ -298,14 +315,19 @@ impl Pack {
     /// Returns the container with its codec and block size.
     fn container_options(&self, container: Container, invocation: &Invocation) -> Result<PackContainer, Failure> {
         let codec = invocation.has("codec").then_some(&*self.compression.codec);
-        let block_size = (container == Container::SquashFs).then_some(self.compression.block_size);
+        let block_size = match container {
+            Container::SquashFs => Some(self.compression.block_size),
+            // The default depends on the codec.
+            Container::Erofs => invocation.has("block-size").then_some(self.compression.block_size),
+            _ => None,
+        };
         let options = PackContainer::parse(container, codec, block_size);
         let mut options = options.map_err(|error| wrong("codec", format!("{error}{}", codec_hint(codec))))?;
         if let PackContainer::Image(image) = &mut options
             && self.compression.smallest
         {
-            let smallest = image.options.codec.smallest();
-            image.options.codec = smallest.map_err(not_smallest)?;
+            let codec = image.options.codec_mut();
+            *codec = codec.smallest().map_err(not_smallest)?;
         }
         Ok(options)
     }
@@ -417,7 +439,7 @@ impl Pack {
             return Err(Failure::usage("the image to write is missing: packline pack SOURCE... IMAGE"));
         }
         refuse_for_definitions(invocation)?;
-        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write a SquashFS image");
+        let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write an image");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
                 Source::entries("manifest", PseudoSource::alone(pseudo).map_err(Failure::failed)?)
@@ -448,6 +470,9 @@ fn codec_hint(codec: Option<&str>) -> String {
     let (name, parameters) = codec.unwrap_or_default().split_once(':').unwrap_or((codec.unwrap_or_default(), ""));
     if name == "omp" {
         return "; -c is the codec, and 'packline mksquashfs' takes -comp".to_string();
+    }
+    if name == "deflate" {
+        return "; gzip is the codec that EROFS calls deflate".to_string();
     }
     let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
     if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }

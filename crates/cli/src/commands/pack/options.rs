@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use packline::requests::{BaseBlocks, BaseImage, Changes, ImagePlace, NewRoot};
+use packline::requests::{BaseBlocks, BaseImage, Changes, ImageOptions, ImagePlace, NewRoot};
 use packline_archives::tar::TarOptions;
-use packline_squashfs::{BlockSize, CODECS, Fragments, Options, Stored, codec_help};
+use packline_squashfs::{BlockSize, CODECS, Fragments, Stored, codec_help};
 use packline_tree::{DirectoryOptions, MountPoints, Names, NotFollowed, Patterns, ReadErrors, Symlinks};
 
+use super::erofs;
 use crate::args::patterns::Exclude;
 use crate::args::text_list::{Ending, TextList};
 use crate::args::value::{block_size, codecs_help, number, one_of, size, text, text_or_help};
@@ -21,7 +22,7 @@ use crate::ui::size::parse_size;
 #[command(next_help_heading = "Compression")]
 pub struct Compression {
     /// Compress with this codec: NAME[:key=value,...]; NAME:help lists the parameters
-    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(codec_help_request).words(codecs))]
+    #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help_request).words(codecs))]
     pub codec: String,
     /// Set the block size, a power of two
     #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
@@ -152,6 +153,12 @@ pub fn codecs() -> Vec<String> {
     CODECS.iter().map(ToString::to_string).collect()
 }
 
+/// Returns the answer to `--codec help` and `--codec CODEC:help` of `pack`.
+fn help_request(codec: &str) -> Option<Result<String, String>> {
+    let answer = codec_help_request(codec)?;
+    Some(if codec == "help" { answer.map(|help| help + erofs::CODECS_HELP) } else { answer })
+}
+
 /// Returns the answer to `--codec help` and `--codec CODEC:help`.
 pub fn codec_help_request(codec: &str) -> Option<Result<String, String>> {
     if codec == "help" {
@@ -210,17 +217,31 @@ fn layout(text: &str) -> Result<packline_squashfs::Layout, String> {
 }
 
 impl Layout {
-    /// Sets all options of an image created at a time, except the codec and the block size.
-    pub fn apply(&self, compression: &Compression, created: u32, image: &mut Options) {
-        image.stored = compression.no_compress.unwrap_or_default();
-        image.fragments = if self.no_fragments { Fragments::Never } else { self.fragments };
-        image.deduplicate = !self.no_dedup;
-        image.sparse = !self.no_sparse;
-        image.xattrs = !self.no_xattrs;
-        image.exportable = self.exportable;
-        image.pad = if self.no_pad { 1 } else { self.pad as u32 };
-        image.created = created;
-        image.layout = self.layout;
+    /// Sets all options of an image created at `time`, except the codec, the block size and the options of EROFS.
+    pub fn apply(&self, compression: &Compression, time: u32, image: &mut ImageOptions) {
+        if let ImageOptions::SquashFs(image) = image {
+            image.stored = compression.no_compress.unwrap_or_default();
+            image.exportable = self.exportable;
+            image.layout = self.layout;
+        }
+        let (ImageOptions::SquashFs(packline_squashfs::Options {
+            fragments,
+            deduplicate,
+            sparse,
+            xattrs,
+            pad,
+            created,
+            ..
+        })
+        | ImageOptions::Erofs(packline_erofs::Options {
+            fragments, deduplicate, sparse, xattrs, pad, created, ..
+        })) = image;
+        *fragments = if self.no_fragments { Fragments::Never } else { self.fragments };
+        *deduplicate = !self.no_dedup;
+        *sparse = !self.no_sparse;
+        *xattrs = !self.no_xattrs;
+        *pad = if self.no_pad { 1 } else { self.pad as u32 };
+        *created = time;
     }
 }
 

@@ -8,7 +8,7 @@ pub mod sqfscat;
 pub mod sqfstar;
 pub mod unsquashfs;
 
-use packline::requests::ImageSummary;
+use packline::requests::{ImageSummary, WrittenEnd};
 
 use crate::host::commands::parse_date;
 
@@ -29,7 +29,7 @@ pub fn parse_time(text: &str) -> Result<u32, String> {
 pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let counts = &image.counts;
-    let end = &image.end;
+    let WrittenEnd::SquashFs(end) = &image.end else { return String::new() };
     let tables = end.bytes_used.saturating_sub(image.data_bytes);
     let plain = image.content_bytes + tables;
     let ratio = end.bytes_used as f64 * 100.0 / plain.max(1) as f64;

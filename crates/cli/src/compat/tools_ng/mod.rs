@@ -10,7 +10,7 @@ pub mod sqfs2tar;
 pub mod sqfsdiff;
 pub mod tar2sqfs;
 
-use packline::requests::ImageSummary;
+use packline::requests::{ImageSummary, WrittenEnd};
 
 use crate::ui::size::show_bytes;
 
@@ -19,6 +19,7 @@ pub fn statistics(summary: &ImageSummary) -> String {
     let image = &summary.image;
     let counts = &image.counts;
     let saved = &image.saved;
+    let WrittenEnd::SquashFs(end) = &image.end else { return String::new() };
     let ratio = (image.data_bytes * 100).checked_div(image.content_bytes).unwrap_or(100);
     let lines = [
         ("Data bytes read", show_bytes(image.content_bytes)),
@@ -35,8 +36,8 @@ pub fn statistics(summary: &ImageSummary) -> String {
         ("Duplicate blocks omitted", (saved.duplicate_blocks - saved.copied_blocks).to_string()),
         ("Duplicate fragments omitted", saved.duplicate_tails.to_string()),
         ("Bytes of holes omitted", saved.sparse_bytes.to_string()),
-        ("Total number of inodes", image.end.inodes.to_string()),
-        ("Number of unique group/user IDs", image.end.ids.to_string()),
+        ("Total number of inodes", end.inodes.to_string()),
+        ("Number of unique group/user IDs", end.ids.to_string()),
     ];
     lines.iter().map(|(what, value)| format!("{what}: {value}\n")).collect()
 }

@@ -77,8 +77,9 @@ impl Command for Tar2Sqfs {
 impl Tar2Sqfs {
     fn request(self, io: &mut Io) -> Result<PackRequest, Failure> {
         let defaults = self.options.defaults(io)?;
-        let mut image = ImageRequest::new(self.options.image(defaults)?);
-        image.options.xattrs = !self.no_xattr;
+        let mut options = self.options.image(defaults)?;
+        options.xattrs = !self.no_xattr;
+        let mut image = ImageRequest::new(options);
         image.changes = self.changes(defaults.mtime)?;
         image.defaults = defaults;
         image.tar.lenient = !self.no_skip;

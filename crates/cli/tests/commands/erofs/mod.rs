@@ -1,10 +1,11 @@
-//! EROFS images: each command reads the tree that `mkfs.erofs` packed, and what reads only SquashFS says so.
+//! EROFS images: each command reads the tree that `mkfs.erofs` packed, pack writes images, and what reads only SquashFS says so.
 
 mod conversion;
 mod devices;
 mod reading;
 mod refusals;
 mod tree;
+mod writing;
 
 use packline_testkit::Sandbox;
 

@@ -25,16 +25,42 @@ fn drop_ins_for_squashfs_name_the_commands_that_read_the_image() {
 }
 
 #[test]
-fn pack_reuses_no_blocks_and_writes_no_images() {
+fn pack_reuses_no_blocks() {
     let sandbox = with_samples();
     let message = sandbox.refused(&["pack", "tree.tar", "new.sqfs", "--base", "wide.erofs"]);
     assert!(message.contains("wide.erofs: is an EROFS image (expected a SquashFS image)"), "{message}");
-    for name in ["new.erofs", "new.erofs.img"] {
-        let message = sandbox.bad(2, &["pack", "tree.tar", name]);
-        assert!(message.contains(&format!("{name}: packline reads EROFS images but does not write them")), "{message}");
-    }
     let message = sandbox.refused(&["pack", "wide.erofs", "new.lrz"]);
     assert!(message.contains("wide.erofs: an EROFS image does not become a .lrz file"), "{message}");
+}
+
+/// What SquashFS has and EROFS does not, and the other way round.
+#[test]
+fn pack_names_options_of_another_file_system() {
+    let sandbox = with_samples();
+    let of_squashfs = [
+        (&["--exportable"][..], "--exportable: only a SquashFS image has an export table"),
+        (&["--layout", "stable"], "--layout: an EROFS image has only one layout"),
+        (&["--no-compress", "data"], "--no-compress: an EROFS image has no such parts; -c none "),
+        (&["--no-pad"], "--no-pad: an EROFS image always ends at a multiple of 4K"),
+        (&["--base", "tree.sqfs"], "--base: blocks are reused only in a SquashFS image"),
+        (&["-c", "xz"], "--codec: EROFS has no xz (expected one of none, "),
+        (&["-c", "lzo"], "--codec: EROFS has no lzo (expected one of none, "),
+        (&["-c", "deflate"], "; gzip is the codec that EROFS calls deflate"),
+        (&["-c", "lzma", "--cache", "c"], "--cache: blocks of lzma in an EROFS image are not cached"),
+        (&["--label", "a label of 16 b."], "--label: 'a label of 16 b.' has 16 bytes (expected at most 15)"),
+        (&["--uuid", "1"], "--uuid: invalid UUID '1'"),
+    ];
+    for (options, expected) in of_squashfs {
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.erofs"], options].concat());
+        assert!(message.contains(expected), "{options:?}: {message}");
+    }
+    for options in [["--kernel", "6.1"], ["--label", "x"], ["--uuid", "00000000-1111-2222-3333-444444444444"]] {
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.sqfs"][..], &options].concat());
+        assert!(message.contains(&format!("{}: a SquashFS image has none", options[0])), "{message}");
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.lrz"][..], &options].concat());
+        assert!(message.contains(&format!("{}: not supported for .lrz output", options[0])), "{message}");
+    }
+    assert!(!["new.erofs", "new.sqfs", "new.lrz"].iter().any(|name| sandbox.at(name).exists()));
 }
 
 #[test]

@@ -33,44 +33,50 @@ fn tree() -> Vec<Node> {
 /// A planted source, and an image of it from a run that was not killed.
 struct Source {
     sandbox: Sandbox,
+    /// The ending of the names of images.
+    ending: &'static str,
     expected: Snapshot,
 }
 
 impl Source {
-    fn new() -> Source {
+    fn new(ending: &'static str) -> Source {
         let sandbox = sandbox();
         sandbox.plant("source", &tree());
-        let source = Source { expected: sandbox.snapshot("source"), sandbox };
-        run(&mut source.pack("whole.sqfs"));
+        let source = Source { expected: sandbox.snapshot("source"), sandbox, ending };
+        run(&mut source.pack("whole"));
         source
     }
 
-    fn pack(&self, image: &str) -> Command {
-        self.sandbox.command(&["pack", "-f", "-q", "-c", "lz4", "source", image])
+    fn name(&self, stem: &str) -> String {
+        format!("{stem}.{}", self.ending)
+    }
+
+    fn pack(&self, stem: &str) -> Command {
+        self.sandbox.command(&["pack", "-f", "-q", "-c", "lz4", "source", &self.name(stem)])
     }
 
     fn unpack(&self, destination: &str) -> Command {
-        self.sandbox.command(&["unpack", "-f", "-q", "whole.sqfs", destination])
+        self.sandbox.command(&["unpack", "-f", "-q", &self.name("whole"), destination])
     }
 }
 
-fn pack_is_killed(count: u64) {
-    let source = Source::new();
-    let whole = source.sandbox.read("whole.sqfs");
-    let image = source.sandbox.at("image.sqfs");
-    let time = run(&mut source.pack("image.sqfs"));
+fn pack_is_killed(ending: &'static str, count: u64) {
+    let source = Source::new(ending);
+    let whole = source.sandbox.read(source.name("whole"));
+    let image = source.sandbox.at(source.name("image"));
+    let time = run(&mut source.pack("image"));
     for (round, moment) in moments(1, count, time).enumerate() {
         // Every second round starts with a file, which must stay until the new image is complete.
         let before = (round % 2 == 1).then_some(b"what was there".to_vec());
         let _ = fs::remove_file(&image);
         before.iter().for_each(|bytes| fs::write(&image, bytes).unwrap());
-        kill(source.pack("image.sqfs"), moment);
+        kill(source.pack("image"), moment);
         let after = fs::read(&image).ok();
         assert!(after == before || after.as_ref() == Some(&whole), "killed after {moment:?}: half an image");
     }
-    run(&mut source.pack("image.sqfs"));
+    run(&mut source.pack("image"));
     assert!(fs::read(&image).unwrap() == whole, "the run after the kills made another image");
-    assert_eq!(source.sandbox.names(), ["image.sqfs", "source", "whole.sqfs"]);
+    assert_eq!(source.sandbox.names(), [source.name("image"), "source".to_string(), source.name("whole")]);
 }
 
 /// Every file that exists has the content of the source.
@@ -87,7 +93,7 @@ fn assert_nothing_is_half_there(expected: &Snapshot, destination: &Path, moment:
 }
 
 fn unpack_is_killed(count: u64) {
-    let source = Source::new();
+    let source = Source::new("sqfs");
     let destination = source.sandbox.at("destination");
     let time = run(&mut source.unpack("destination"));
     for (round, moment) in moments(2, count, time).enumerate() {
@@ -105,7 +111,12 @@ fn unpack_is_killed(count: u64) {
 
 #[test]
 fn a_killed_pack_leaves_all_or_nothing() {
-    pack_is_killed(FEW);
+    pack_is_killed("sqfs", FEW);
+}
+
+#[test]
+fn a_killed_pack_to_erofs_leaves_all_or_nothing() {
+    pack_is_killed("erofs", FEW);
 }
 
 #[test]
@@ -115,7 +126,8 @@ fn a_killed_unpack_leaves_whole_files() {
 
 #[test]
 #[ignore = "long: cargo test -p packline-cli --test commands killing -- --ignored"]
-fn two_hundred_kills() {
-    pack_is_killed(MANY);
+fn hundreds_of_kills() {
+    pack_is_killed("sqfs", MANY);
+    pack_is_killed("erofs", MANY);
     unpack_is_killed(MANY);
 }

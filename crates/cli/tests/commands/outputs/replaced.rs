@@ -12,8 +12,9 @@ use packline_testkit::{Ran, Random, Sandbox, tools};
 use crate::{PACKLINE, sandbox};
 
 /// Command lines that replace `D/FILE`, the last of whose names is that file.
-const LINES: [&str; 15] = [
+const LINES: [&str; 16] = [
     "pack -q -f tree D/o.sqfs",
+    "pack -q -f tree D/o.erofs",
     "pack -q -f tree.tar D/o.sqfs",
     "pack -q -f tree D/o.lrz",
     "mksquashfs tree D/o.sqfs -noappend -quiet -no-progress",
@@ -254,7 +255,7 @@ fn a_full_file_system_leaves_the_file_that_was_there() {
     let sandbox = sources();
     let small = Sandbox::within(PACKLINE, memory.path());
     sandbox.write("tree/noise", Random::new(9).noise(200_000));
-    for (old, name) in [("old", "file.sqfs"), ("", "empty.sqfs")] {
+    for (old, name) in [("old", "file.sqfs"), ("", "empty.sqfs"), ("old", "file.erofs")] {
         small.write(name, old);
         for line in ["pack -q -f tree D/", "mksquashfs tree -noappend -quiet -no-progress D/"] {
             let mut words = words(line, small.path().to_str().unwrap());
@@ -271,7 +272,7 @@ fn a_full_file_system_leaves_the_file_that_was_there() {
             assert_eq!(small.read_text(name), old, "{line}");
         }
     }
-    assert_eq!(small.names(), ["empty.sqfs", "file.sqfs"]);
+    assert_eq!(small.names(), ["empty.sqfs", "file.erofs", "file.sqfs"]);
 }
 
 #[test]

@@ -74,6 +74,7 @@ transcripts! {
     rebuilds "7-rebuilds.txt",
     deltas "8-deltas.txt",
     encryption "8-encryption.txt",
+    erofs "8-erofs.txt",
     layers "8-layers.txt",
     recovery "8-recovery.txt",
     mksquashfs "9-mksquashfs.txt",

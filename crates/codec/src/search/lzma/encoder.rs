@@ -146,16 +146,35 @@ impl LzmaSearch {
         self.begin(src, |_| {})?;
         let limit = out.len();
         let mut range = RangeEncoder::new(out, at);
+        if !self.encode_symbols(&mut range, limit) {
+            return Ok(None);
+        }
+        self.coder.encode_end(&mut range, src.len());
+        Ok(Some(range.finish()).filter(|end| *end <= limit))
+    }
+
+    /// Writes the block as LZMA without an end mark to `out`. Returns its size, or `None` if it does not fit.
+    pub(crate) fn encode_bare(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.begin(src, |_| {})?;
+        let limit = out.len();
+        let mut range = RangeEncoder::new(out, 0);
+        if !self.encode_symbols(&mut range, limit) {
+            return Ok(None);
+        }
+        Ok(Some(range.finish()).filter(|end| *end <= limit))
+    }
+
+    /// Finds and codes all symbols of the block. Returns false if they end after `limit` bytes of the output.
+    fn encode_symbols(&mut self, range: &mut RangeEncoder, limit: usize) -> bool {
         let mut position = 0;
-        while position < src.len() {
+        while position < self.size() {
             self.search(position);
-            position = self.encode(&mut range, position, |_| true);
+            position = self.encode(range, position, |_| true);
             if range.at() > limit {
-                return Ok(None);
+                return false;
             }
         }
-        self.coder.encode_end(&mut range, position);
-        Ok(Some(range.finish()).filter(|end| *end <= limit))
+        true
     }
 }
 

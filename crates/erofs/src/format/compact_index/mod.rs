@@ -14,6 +14,8 @@
 //! The block of a start is the address of its pack plus the blocks of all starts before it in the pack. In files without clusters of more than one
 //! block, it is one more.
 
+pub(crate) mod encode;
+
 use super::cluster::{Cluster, HAS_BLOCKS, Head, Inside, Start};
 
 /// Offset of the index from the start of the map header.

@@ -3,7 +3,7 @@
 use packline_testkit::Random;
 
 use super::*;
-use crate::format::index_writer;
+use crate::format::test_indexes;
 
 /// An extent of a file: bytes of content, and blocks stored.
 type Extents = [(u64, u16)];
@@ -39,7 +39,7 @@ fn clusters(extents: &Extents, is_big: bool) -> Vec<Cluster> {
 fn check(extents: &Extents, start: u64, has_short: bool, is_big: bool) {
     let clusters = clusters(extents, is_big);
     let count = clusters.len() as u64;
-    let bytes = index_writer::compact(&clusters, start, 1000, has_short, is_big);
+    let bytes = test_indexes::compact(&clusters, start, 1000, has_short, is_big);
     let index = CompactIndex::new(CompactParameters { start, count, cluster_bits: 12, has_short, is_big }).unwrap();
     for (number, expected) in (0..).zip(&clusters) {
         let place = index.place(number);

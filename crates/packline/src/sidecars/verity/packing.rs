@@ -5,13 +5,13 @@ use std::path::Path;
 
 use packline_image::Output;
 use packline_runtime::{Observer, OutputFile, Resources, TaskError, Temporaries, WriteBehind};
-use packline_squashfs::Summary;
 use packline_verity::{BLOCK, HashingSink, Leaves, write_tree};
 
 use super::sidecars::{RenamedFiles, Sidecars};
 use super::{VerityOptions, VerityPlace, VeritySummary, fault, scratch_file};
 use crate::error::Error;
 use crate::pack::image::ImageJob;
+use crate::pack::summary::WrittenImage;
 use crate::sources::observed::ObservedSource;
 
 /// A tree that is being built, and the files next to its image.
@@ -80,7 +80,7 @@ impl PackedTree {
         mut job: ImageJob,
         sink: &mut WriteBehind,
         source: &mut ObservedSource<'_>,
-    ) -> Result<Summary, Error> {
+    ) -> Result<WrittenImage, Error> {
         let path = job.display_path.clone();
         // The hashes are computed by the workers that compress.
         let pool = job.resources.pool(job.plan.workers).map_err(|fault| Error::workers(&path, fault))?;

@@ -1,5 +1,7 @@
 //! Changes of entries between the source and the image.
 
+pub(crate) mod limits;
+
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -9,6 +11,7 @@ use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patter
 
 use super::attribute_overrides::AttributeOverrides;
 use crate::error::Error;
+use limits::EntryLimits;
 
 /// How attributes are handled that the container cannot store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,13 +66,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Changes one entry; `None` if it is left out. `warn` gets a message about each dropped attribute.
+    /// Changes one entry; `None` if it is left out. `warn` gets each dropped attribute, which is beyond `limits`.
     ///
     /// # Errors
     /// [`packline_tree::Error::Entry`] for a new root that is not a directory and for an attribute that cannot be stored.
-    pub fn apply(
+    pub(crate) fn apply(
         &self,
         mut entry: Entry,
+        limits: &EntryLimits,
         warn: &mut dyn FnMut(&Entry, &Xattr),
     ) -> Result<Option<Entry>, packline_tree::Error> {
         if self.leaves_out(&entry.path, entry.kind == Kind::Dir) {
@@ -87,7 +91,7 @@ impl Changes {
         if let Some(overrides) = &self.overrides {
             overrides.borrow_mut().apply(&mut entry);
         }
-        self.check_xattrs(&mut entry, warn)?;
+        self.check_xattrs(&mut entry, limits, warn)?;
         Ok(Some(entry))
     }
 
@@ -140,9 +144,10 @@ impl Changes {
     fn check_xattrs(
         &self,
         entry: &mut Entry,
+        limits: &EntryLimits,
         warn: &mut dyn FnMut(&Entry, &Xattr),
     ) -> Result<(), packline_tree::Error> {
-        let supported = |xattr: &Xattr| packline_squashfs::XattrTable::is_supported(&xattr.name);
+        let supported = |xattr: &Xattr| (limits.stores_xattr)(&xattr.name);
         if self.unsupported == Unsupported::Ignore || entry.xattrs.iter().all(supported) {
             return Ok(());
         }
@@ -150,7 +155,7 @@ impl Changes {
             std::mem::take(&mut entry.xattrs).into_iter().partition(supported);
         entry.xattrs = kept;
         match (self.unsupported, dropped.first()) {
-            (Unsupported::Refuse, Some(xattr)) => Err(refused_xattr(entry, xattr)),
+            (Unsupported::Refuse, Some(xattr)) => Err(refused_xattr(entry, xattr, limits)),
             _ => {
                 dropped.iter().for_each(|xattr| warn(entry, xattr));
                 Ok(())
@@ -247,12 +252,12 @@ fn link_outside(path: &[u8], target: &[u8]) -> packline_tree::Error {
     }
 }
 
-fn refused_xattr(entry: &Entry, xattr: &Xattr) -> packline_tree::Error {
+fn refused_xattr(entry: &Entry, xattr: &Xattr, limits: &EntryLimits) -> packline_tree::Error {
     packline_tree::Error::Entry {
         input: "extended attributes".to_string(),
         entry: entry.path.clone(),
         what: format!("attribute {} cannot be stored", xattr.name.escaped()),
-        expected: "user., trusted. or security. with a name of at most 65535 bytes after it".to_string(),
+        expected: format!("{} with a name of at most {} bytes after it", limits.xattrs, limits.name_most),
     }
 }
 

@@ -14,7 +14,7 @@ fn xattr(name: &str) -> Xattr {
 }
 
 fn apply(changes: &Changes, entry: Entry) -> Option<Entry> {
-    changes.apply(entry, &mut |_, _| {}).unwrap()
+    changes.apply(entry, &EntryLimits::SQUASHFS, &mut |_, _| {}).unwrap()
 }
 
 fn rooted(path: &str, retarget: bool) -> Changes {
@@ -65,7 +65,9 @@ fn links_follow_the_new_root() {
     let kept = rooted("usr/lib", false);
     assert_eq!(target(&kept, Kind::Symlink(b"/usr/lib/x".to_vec())), Kind::Symlink(b"/usr/lib/x".to_vec()));
     assert_eq!(target(&kept, Kind::HardLink(b"usr/lib/x".to_vec())), Kind::HardLink(b"x".to_vec()));
-    let outside = kept.apply(entry("usr/lib/l", Kind::HardLink(b"usr/x".to_vec())), &mut |_, _| {}).unwrap_err();
+    let outside = kept
+        .apply(entry("usr/lib/l", Kind::HardLink(b"usr/x".to_vec())), &EntryLimits::SQUASHFS, &mut |_, _| {})
+        .unwrap_err();
     assert!(outside.to_string().contains("hard link to usr/x, which is outside"), "{outside}");
 }
 
@@ -74,7 +76,7 @@ fn a_new_root_is_a_directory_below_the_old() {
     for path in ["", "/", "./", "a/..", ".."] {
         assert!(NewRoot::new(path.as_bytes(), true).is_err(), "{path:?}");
     }
-    let refusal = rooted("a", true).apply(entry("a", Kind::Fifo), &mut |_, _| {}).unwrap_err();
+    let refusal = rooted("a", true).apply(entry("a", Kind::Fifo), &EntryLimits::SQUASHFS, &mut |_, _| {}).unwrap_err();
     assert!(refusal.to_string().contains("is not a directory"));
 }
 
@@ -82,12 +84,13 @@ fn a_new_root_is_a_directory_below_the_old() {
 fn attributes_that_cannot_be_stored_are_dropped_or_refused() {
     let given = Entry { xattrs: vec![xattr("system.posix_acl_access"), xattr("user.a")], ..entry("a", Kind::Dir) };
     let mut warned = Vec::new();
-    let kept =
-        Changes::default().apply(given.clone(), &mut |_, xattr| warned.push(xattr.name.clone())).unwrap().unwrap();
-    assert_eq!(kept.xattrs, vec![xattr("user.a")]);
+    let mut warn = |_: &Entry, xattr: &Xattr| warned.push(xattr.name.clone());
+    let kept = Changes::default().apply(given.clone(), &EntryLimits::SQUASHFS, &mut warn).unwrap().unwrap();
+    let all = Changes::default().apply(given.clone(), &EntryLimits::EROFS, &mut warn).unwrap().unwrap();
+    assert_eq!((kept.xattrs, all.xattrs), (vec![xattr("user.a")], given.xattrs.clone()));
     assert_eq!(warned, vec![b"system.posix_acl_access".to_vec()]);
     let strict = Changes { unsupported: Unsupported::Refuse, ..Changes::default() };
-    let refusal = strict.apply(given, &mut |_, _| {}).unwrap_err().to_string();
+    let refusal = strict.apply(given, &EntryLimits::SQUASHFS, &mut |_, _| {}).unwrap_err().to_string();
     assert!(refusal.contains("system.posix_acl_access"), "{refusal}");
 }
 

@@ -62,7 +62,7 @@ fn compact_index_has_the_same_extents() {
     let size = 8 * CONTENT + 77;
     let expected = kinds(&extents(&full(size, header(6, 0x31), &clusters)));
     for has_short in [false, true] {
-        let index = index_writer::compact(&clusters, HEADER + 8, 100, has_short, true);
+        let index = test_indexes::compact(&clusters, HEADER + 8, 100, has_short, true);
         let file = File { size, compact: true, header: header(6 | u16::from(has_short), 0x31), index };
         assert_eq!(kinds(&extents(&file)), expected);
     }
@@ -90,7 +90,7 @@ fn last_extent_may_follow_the_index() {
     assert_eq!(found[1].kind, stored(HEADER + 16 + 24, 100, coded(1)));
     assert_eq!((found[1].start, found[1].length), (2 * CONTENT + 5, 895));
 
-    let index = index_writer::compact(&clusters, HEADER + 8, 9, false, false);
+    let index = test_indexes::compact(&clusters, HEADER + 8, 9, false, false);
     let end = HEADER + 8 + index.len() as u64;
     let found = extents(&File { size, compact: true, header, index });
     assert_eq!(found[1].kind, stored(end, 100, coded(1)));
@@ -110,7 +110,7 @@ fn last_extent_may_be_in_the_packed_inode() {
     assert_eq!(found[1].kind, ExtentKind::Fragment(0x2_1234_5678));
     assert_eq!(found[1].length, CONTENT + 895);
 
-    let index = index_writer::compact(&clusters, HEADER + 8, 9, false, false);
+    let index = test_indexes::compact(&clusters, HEADER + 8, 9, false, false);
     let found = extents(&File { size, compact: true, header: bytes, index });
     assert_eq!(found[1].kind, ExtentKind::Fragment(0x1234_5678));
 

@@ -14,7 +14,7 @@ use super::window::ReadBytes;
 use super::{Coded, Extent, ExtentKind, ExtentReader, Map, MapImage, MapInode};
 use crate::format::algorithms::Algorithms;
 use crate::format::cluster::{Cluster, Head, Inside, Start};
-use crate::format::index_writer;
+use crate::format::test_indexes;
 
 const HEADER: u64 = 64;
 const BLOCK: u64 = 4096;
@@ -115,7 +115,7 @@ fn blocks(blocks: u16) -> Cluster {
 }
 
 fn full(size: u64, header: [u8; 8], clusters: &[Cluster]) -> File {
-    let index = [vec![0; 8], index_writer::full(clusters)].concat();
+    let index = [vec![0; 8], test_indexes::full(clusters)].concat();
     File { size, compact: false, header, index }
 }
 

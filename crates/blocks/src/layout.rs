@@ -1,0 +1,135 @@
+//! Positions of the data of an image: block lists, files and fragment blocks.
+
+/// Flag in the size word of a data or fragment block: the block is stored, not compressed (SquashFS 4.0: bit 24).
+pub const STORED_BLOCK: u32 = 1 << 24;
+
+/// Position of a tail end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TailPlace {
+    /// Index into [`DataLayout::fragments`].
+    pub fragment: u32,
+    /// Offset in bytes in the uncompressed fragment block.
+    pub offset: u32,
+}
+
+/// Position of a file's content. Files with the same content may share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLayout {
+    /// File size in bytes, holes included.
+    pub size: u64,
+    /// Bytes of the file that are in sparse (zero) blocks.
+    pub sparse: u64,
+    /// Absolute offset of the first data block in the image; 0 if no block is stored.
+    pub start: u64,
+    /// First of the file's blocks in [`DataLayout::sizes`] or [`DataLayout::numbers`].
+    pub first_block: u64,
+    /// Number of blocks: size / block size, rounded up, or rounded down if the file has a tail end.
+    pub blocks: u32,
+    /// The tail end, if it is in a fragment block.
+    pub tail: Option<TailPlace>,
+}
+
+/// One fragment block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FragmentBlock {
+    /// Absolute offset in the image.
+    pub start: u64,
+    /// Size on disk, with [`STORED_BLOCK`] if it is not compressed.
+    pub size_word: u32,
+    /// Length of the uncompressed block in bytes.
+    pub length: u32,
+}
+
+/// Position of a data block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Absolute offset in the image. Of no meaning for a hole.
+    pub start: u64,
+    /// Size on disk, with [`STORED_BLOCK`] if it is not compressed; 0 for a hole.
+    pub size_word: u32,
+}
+
+impl BlockPlace {
+    pub fn is_hole(&self) -> bool {
+        self.size_word == 0
+    }
+
+    /// Returns the size on disk in bytes.
+    pub fn size(&self) -> u32 {
+        self.size_word & !STORED_BLOCK
+    }
+
+    pub fn is_compressed(&self) -> bool {
+        self.size_word & STORED_BLOCK == 0
+    }
+}
+
+/// The places of stored blocks, by number: 12 bytes for each.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct BlockTable {
+    starts: Vec<u64>,
+    size_words: Vec<u32>,
+}
+
+impl BlockTable {
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Returns the place of a block, if there is one with this number.
+    pub fn get(&self, number: u32) -> Option<BlockPlace> {
+        let start = *self.starts.get(number as usize)?;
+        Some(BlockPlace { start, size_word: *self.size_words.get(number as usize)? })
+    }
+
+    pub(crate) fn push(&mut self, place: BlockPlace) {
+        self.starts.push(place.start);
+        self.size_words.push(place.size_word);
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        self.starts.capacity() * (size_of::<u64>() + size_of::<u32>())
+    }
+}
+
+/// The data area as written: input for inodes and the fragment table.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct DataLayout {
+    /// Files in the order in which they were added; the payload of a file in the tree is an index into this.
+    pub files: Vec<FileLayout>,
+    /// With [`Sharing::Runs`](crate::Sharing::Runs): size words of all data blocks, with [`STORED_BLOCK`]; 0 is a sparse block. The blocks of a
+    /// file follow each other in the image.
+    pub sizes: Vec<u32>,
+    /// With [`Sharing::Blocks`](crate::Sharing::Blocks): for each block of each file 1 + its number in `places`; 0 is a sparse block.
+    pub numbers: Vec<u32>,
+    /// With [`Sharing::Blocks`](crate::Sharing::Blocks): the stored blocks.
+    pub places: BlockTable,
+    /// Fragment blocks in table order.
+    pub fragments: Vec<FragmentBlock>,
+    /// First byte after the data area: where the inode table starts.
+    pub end: u64,
+}
+
+impl DataLayout {
+    /// Returns the places of all blocks of one of the files, holes included.
+    pub fn blocks(&self, file: &FileLayout) -> impl Iterator<Item = BlockPlace> {
+        let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;
+        let sizes = self.sizes.get(range.clone()).unwrap_or_default();
+        let consecutive = sizes.iter().scan(file.start, |start, &size_word| {
+            let place = BlockPlace { start: *start, size_word };
+            *start += u64::from(place.size());
+            Some(place)
+        });
+        let numbers = self.numbers.get(range).unwrap_or_default();
+        let hole = BlockPlace { start: 0, size_word: 0 };
+        let anywhere = numbers.iter().map(move |number| match number.checked_sub(1) {
+            Some(number) => self.places.get(number).unwrap_or(hole),
+            None => hole,
+        });
+        consecutive.chain(anywhere)
+    }
+}

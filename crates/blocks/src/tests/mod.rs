@@ -1,0 +1,252 @@
+//! The data area as a whole: contents read from it equal the input, and the bytes do not depend on the workers.
+
+mod support;
+
+use std::io;
+
+use packline_engine::Config;
+use packline_testkit::Random;
+use packline_tree::{Entry, Extent, Source};
+use proptest::prelude::*;
+
+use crate::tests::support::{
+    BLOCK, Content, Packed, RUN, Run, SHRUNK, START, Shrinking, add, area, content, feed, file, pack, plain, setup,
+    sharing, text,
+};
+use crate::{Align, CompleteData, FileHints, Fragments, Override, Sharing, Sink};
+
+fn both() -> impl Strategy<Value = Sharing> {
+    prop_oneof![Just(Sharing::Runs), Just(Sharing::Blocks)]
+}
+
+/// The number of blocks that are stored if each content is stored once.
+fn stored_once(files: &[(Vec<u8>, FileHints)]) -> u64 {
+    let mut known: Vec<(&[u8], bool)> = Vec::new();
+    let mut stored = 0;
+    for (bytes, hints) in files {
+        let has_tail = hints.fragments != Override::Off && hints.compress != Override::Off;
+        let large_tail = bytes.len() < BLOCK || hints.large_tails != Override::Off;
+        let uncompressed = hints.compress == Override::Off;
+        for block in bytes.chunks(BLOCK) {
+            let is_tail = block.len() < BLOCK && has_tail && large_tail;
+            if is_tail || (!hints.no_sparse && block.iter().all(|byte| *byte == 0)) {
+                continue;
+            }
+            let is_known = known.contains(&(block, uncompressed));
+            let shares = !hints.no_deduplicate && hints.align == Align::Any;
+            stored += u64::from(!is_known || !shares);
+            if !hints.no_deduplicate {
+                known.push((block, uncompressed));
+            }
+        }
+    }
+    stored
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_file_comes_back(
+        files in prop::collection::vec(file(), 1..30),
+        step in 1usize..3 * BLOCK,
+        hole in prop_oneof![Just(usize::MAX), Just(1), Just(2 * BLOCK)],
+        never in any::<bool>(),
+        deduplicate in any::<bool>(),
+        kind in both(),
+    ) {
+        let mut setup = sharing(setup("lz4"), kind);
+        setup.options.fragments = if never { Fragments::Never } else { Fragments::Always };
+        setup.options.deduplicate = deduplicate;
+        let packed = pack(&files, &setup, Run { window: 1 << 20, step, hole, ..RUN });
+        for (number, (bytes, _)) in files.iter().enumerate() {
+            prop_assert!(content(&packed, number, &setup.codec) == *bytes, "file {}", number);
+        }
+        let Packed { image, layout, checksum, .. } = packed;
+        prop_assert_eq!((image.len() as u64).max(START), layout.end, "nothing follows the data");
+        prop_assert_eq!(checksum, Some(crc32fast::hash(image.get(START as usize..).unwrap_or_default())));
+    }
+
+    #[test]
+    fn the_bytes_depend_on_the_input_alone(
+        files in prop::collection::vec(file(), 1..30),
+        workers in prop_oneof![Just(0), Just(1), Just(2), Just(7)],
+        window in prop_oneof![Just(0), Just(1_000_000), Just(100_000_000)],
+        step in 1usize..3 * BLOCK,
+        kind in both(),
+    ) {
+        let setup = sharing(setup("lz4"), kind);
+        let one = pack(&files, &setup, Run { workers, window, step, ..RUN });
+        let other = pack(&files, &setup, Run { workers: 0, ..RUN });
+        prop_assert!(one.image == other.image && one.layout == other.layout);
+    }
+
+    #[test]
+    fn each_content_is_stored_once(files in prop::collection::vec(file(), 1..30)) {
+        let packed = pack(&files, &sharing(setup("lz4"), Sharing::Blocks), RUN);
+        prop_assert_eq!(packed.blocks, stored_once(&files));
+        prop_assert_eq!(packed.layout.places.len() as u64, packed.blocks);
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
+    let setup = setup("lz4");
+    for workers in [0, 1, 3] {
+        let mut image = Vec::new();
+        let mut area = area(&mut image, &setup, Config::new(workers, 1 << 20));
+        for _ in 0..2 {
+            let mut source = Shrinking { left: 20_000, shared: true, again: false };
+            feed(&mut area, &mut source, 20_000, FileHints::default()).unwrap();
+        }
+        area.settle().unwrap();
+        assert_eq!(area.take_warnings(), ["it shrank", "it shrank"], "{workers} workers");
+        assert_eq!(area.content_bytes(), 2 * SHRUNK as u64);
+        let CompleteData { layout, checksum, blocks, .. } = area.complete().unwrap();
+        let packed = Packed { image, layout, checksum, blocks };
+        for file in [0, 1] {
+            assert!(content(&packed, file, &setup.codec) == [1; SHRUNK], "{workers} workers, file {file}");
+        }
+    }
+}
+
+#[test]
+fn duplicates_cost_nothing() {
+    let long = [text(1, BLOCK), text(2, BLOCK), text(3, 77)].concat();
+    for kind in [Sharing::Runs, Sharing::Blocks] {
+        let setup = sharing(setup("lz4"), kind);
+        let once = pack(&[plain(&long)], &setup, RUN).image;
+        let twice = pack(&[plain(&long), plain(&long)], &setup, RUN).image;
+        assert_eq!(once, twice);
+    }
+}
+
+#[test]
+fn a_part_of_a_recent_tail_end_costs_nothing() {
+    let mut random = Random::new(5);
+    let whole = random.noise(3000);
+    let parts = [&whole[..], &whole[..1000], &whole[1700..], &whole[501..2900]].map(plain);
+    let mut setup = setup("none");
+    let once = pack(&parts[..1], &setup, RUN).image;
+    let Packed { image, layout, .. } = pack(&parts, &setup, RUN);
+    assert_eq!(image, once);
+    let places = layout.files.iter().map(|file| file.tail.map(|tail| (tail.fragment, tail.offset)));
+    assert_eq!(places.collect::<Vec<_>>(), [0, 0, 1700, 501].map(|offset| Some((0, offset))));
+    setup.options.deduplicate = false;
+    assert_eq!(pack(&parts, &setup, RUN).image.len(), once.len() + 1000 + 1300 + 2399);
+}
+
+#[test]
+fn files_that_start_alike_stay_apart() {
+    let setup = setup("lz4");
+    let files = [1, 2, 3].map(|end| plain(&[text(9, BLOCK), text(end, BLOCK)].concat()));
+    let packed = pack(&files, &setup, RUN);
+    for (number, (bytes, _)) in files.iter().enumerate() {
+        assert_eq!(content(&packed, number, &setup.codec), *bytes);
+    }
+    assert_eq!(pack(&files, &sharing(setup, Sharing::Blocks), RUN).blocks, 4);
+}
+
+#[test]
+fn holes_take_no_place_and_no_time() {
+    let setup = setup("lz4");
+    let size = 20 << 30;
+    struct Empty(bool);
+    impl Source for Empty {
+        fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+            Ok(None)
+        }
+        fn read(&mut self, _: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+            Ok(if std::mem::replace(&mut self.0, true) { Extent::End } else { Extent::Hole(20 << 30) })
+        }
+        fn progress(&self) -> (u64, Option<u64>) {
+            (0, None)
+        }
+    }
+    let mut image = Vec::new();
+    let mut area = area(&mut image, &setup, Config::new(1, 0));
+    feed(&mut area, &mut Empty(false), size, FileHints::default()).unwrap();
+    let layout = area.complete().unwrap().layout;
+    assert_eq!((layout.files[0].sparse, layout.files[0].blocks), (size, (size / BLOCK as u64) as u32));
+    assert!(image.is_empty());
+}
+
+#[test]
+fn a_failing_source_is_named() {
+    let mut image = Vec::new();
+    let mut area = area(&mut image, &setup("lz4"), Config::new(2, 0));
+    add(&mut area, &text(1, 3 * BLOCK), FileHints::default(), RUN).unwrap();
+    let bytes = text(2, 3 * BLOCK);
+    let mut content = Content { bytes: &bytes, step: 999, hole: usize::MAX, fail_at: Some(BLOCK), at: 0 };
+    let error = feed(&mut area, &mut content, bytes.len() as u64, FileHints::default()).unwrap_err();
+    assert_eq!(error.to_string(), "test: broken: fails (expected success)");
+}
+
+#[test]
+fn a_full_sink_is_named_with_its_offset() {
+    struct Full;
+    impl Sink for Full {
+        fn append(&mut self, _: &[u8]) -> io::Result<()> {
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
+        fn write_at(&mut self, _: u64, _: &[u8]) -> io::Result<bool> {
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        }
+    }
+    for workers in [2, 0] {
+        let mut full = Full;
+        let mut area = area(&mut full, &setup("gzip"), Config::new(workers, 0));
+        let added = add(&mut area, &text(1, BLOCK), FileHints::default(), RUN);
+        let error = added.and_then(|()| area.complete().map(drop)).unwrap_err();
+        assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
+    }
+}
+
+/// A sink whose medium changes two bytes when it is synced.
+struct Faulty {
+    image: Vec<u8>,
+    faults: [usize; 2],
+}
+
+impl Sink for Faulty {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        Sink::append(&mut self.image, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+        Sink::write_at(&mut self.image, offset, bytes)
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        Sink::read_at(&mut self.image, offset, buffer)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.faults.iter().for_each(|at| self.image[*at] ^= 1);
+        Ok(())
+    }
+}
+
+fn sink_start(sink: &mut dyn Sink) -> [u8; START as usize] {
+    let mut start = [1; START as usize];
+    sink.read_at(0, &mut start).unwrap();
+    start
+}
+
+/// Later parts wait for memory while the first ones are compared.
+#[test]
+fn the_first_bad_part_is_reported() {
+    let mut setup = setup("lz4");
+    setup.options.verify = true;
+    let noise = Random::new(9).noise(4 << 20);
+    for workers in [0, 1, 2, 7] {
+        let mut sink = Faulty { image: Vec::new(), faults: [100 + BLOCK, 3 << 20] };
+        let mut area = area(&mut sink, &setup, Config::new(workers, 0));
+        add(&mut area, &noise, FileHints::default(), Run { step: BLOCK, ..RUN }).unwrap();
+        let CompleteData { sink, written, mut workers, .. } = area.complete().unwrap();
+        let found = workers.finish(&mut *sink, written, &[7; START as usize], &mut |_, _| ());
+        let message = found.unwrap_err().to_string();
+        assert_eq!(message, format!(" at byte {} has different bytes, not what was written", START as usize + BLOCK));
+        assert_eq!(sink_start(sink), [0; START as usize]);
+    }
+}

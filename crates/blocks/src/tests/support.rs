@@ -1,0 +1,335 @@
+//! Contents to pack, and what packs and reads them.
+
+use std::sync::Arc;
+
+use packline_cache::{BlockEncoder, Lookup};
+use packline_codec::{CodecError, Decoder, Outcome, Spec};
+use packline_engine::Config;
+use packline_tree::{ContentEnd, Entry, Extent, SharedContent, Source, UnreadPart};
+use proptest::prelude::*;
+
+use crate::{
+    Align, BlockContent, BlockSize, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error, FileHints,
+    Form, Fragments, Layout, Override, STORED_BLOCK, Sharing, Sink,
+};
+
+pub(super) const BLOCK: usize = 4096;
+/// Offset of the data area.
+pub(super) const START: u64 = 96;
+
+/// A codec with blocks of [`BLOCK`] bytes.
+#[derive(Debug, Clone)]
+struct Codec(Spec);
+
+/// One encoder, and a buffer for decoded blocks.
+struct OneCoder {
+    encoder: BlockEncoder,
+    decoder: Box<dyn Decoder>,
+    decoded: Vec<u8>,
+}
+
+impl Coders for Codec {
+    fn coder(&self) -> Box<dyn Coder> {
+        let encoder = BlockEncoder::new(&Lookup::default(), &self.0, BLOCK).unwrap();
+        Box::new(OneCoder { encoder, decoder: self.0.decoder(BLOCK, usize::MAX).unwrap(), decoded: vec![0; BLOCK] })
+    }
+}
+
+impl Coder for OneCoder {
+    fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError> {
+        self.encoder.compress(block.bytes, None, to)
+    }
+
+    fn decode<'a>(&'a mut self, _: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {
+        let length = self.decoder.decompress(stored, &mut self.decoded).map_err(|error| error.to_string())?;
+        Ok(&self.decoded[..length])
+    }
+}
+
+/// Bytes that workers read.
+#[derive(Debug)]
+struct Shared(Vec<u8>);
+
+impl SharedContent for Shared {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, packline_tree::Error> {
+        buffer.copy_from_slice(&self.0[offset as usize..][..buffer.len()]);
+        Ok(buffer.len())
+    }
+}
+
+/// A content that is found to have only 5000 bytes of ones, while 20000 were read, and is then read again.
+#[derive(Debug, Clone)]
+pub(super) struct Shrinking {
+    pub(super) left: usize,
+    /// Whether workers read it.
+    pub(super) shared: bool,
+    pub(super) again: bool,
+}
+
+pub(super) const SHRUNK: usize = 5000;
+
+impl SharedContent for Shrinking {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, packline_tree::Error> {
+        let count = SHRUNK.saturating_sub(offset as usize).min(buffer.len());
+        buffer[..count].fill(1);
+        Ok(count)
+    }
+
+    fn end(&self) -> Result<ContentEnd, packline_tree::Error> {
+        Ok(ContentEnd::Again(Box::new(Shrinking { left: 0, shared: false, again: true })))
+    }
+}
+
+impl Source for Shrinking {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let count = self.left.min(buffer.len());
+        buffer[..count].fill(1);
+        self.left -= count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
+        let bytes = self.left.min(most);
+        if bytes == 0 || !self.shared {
+            return Ok(None);
+        }
+        let offset = (20_000 - self.left) as u64;
+        self.left -= bytes;
+        Ok(Some(UnreadPart { content: Arc::new(self.clone()), offset, bytes }))
+    }
+
+    fn read_again(&mut self) -> Option<u64> {
+        let first = std::mem::take(&mut self.again);
+        self.left = if first { SHRUNK } else { 0 };
+        first.then_some(SHRUNK as u64)
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        vec!["it shrank".into()]
+    }
+}
+
+/// A file's content, read in pieces of `step` bytes; runs of zeros of at least `hole` bytes are holes. Workers read every other piece.
+pub(super) struct Content<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) step: usize,
+    pub(super) hole: usize,
+    pub(super) fail_at: Option<usize>,
+    pub(super) at: usize,
+}
+
+impl Source for Content<'_> {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        if self.fail_at.is_some_and(|at| self.at >= at) {
+            return Err(packline_tree::Error::Entry {
+                input: "test".into(),
+                entry: b"broken".to_vec(),
+                what: "fails".into(),
+                expected: "success".into(),
+            });
+        }
+        let rest = &self.bytes[self.at..];
+        let zeros = rest.iter().take_while(|byte| **byte == 0).count();
+        if zeros >= self.hole.max(1) {
+            self.at += zeros;
+            return Ok(Extent::Hole(zeros as u64));
+        }
+        let count = buffer.len().min(self.step).min(rest.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
+        let zeros = self.bytes[self.at..].iter().take_while(|byte| **byte == 0).count();
+        let bytes = most.min(self.step).min(self.bytes.len() - self.at);
+        if (self.at / self.step).is_multiple_of(2) || zeros >= self.hole.max(1) || bytes == 0 || self.fail_at.is_some()
+        {
+            return Ok(None);
+        }
+        let offset = self.at as u64;
+        self.at += bytes;
+        Ok(Some(UnreadPart { content: Arc::new(Shared(self.bytes.to_vec())), offset, bytes }))
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (self.at as u64, None)
+    }
+}
+
+/// A codec, and the options of the data area.
+pub(super) struct Setup {
+    pub(super) codec: Spec,
+    pub(super) options: DataOptions,
+}
+
+pub(super) fn setup(codec: &str) -> Setup {
+    let codec = Spec::parse(codec).unwrap();
+    let options = DataOptions {
+        block_size: BlockSize::new(BLOCK as u64).unwrap(),
+        fragment_size: BLOCK as u32,
+        fragments: Fragments::Always,
+        deduplicate: true,
+        sharing: Sharing::Runs,
+        sparse: true,
+        stored_blocks: false,
+        stored_fragments: false,
+        compresses: codec != Spec::None,
+        pad: 4096,
+        layout: Layout::Compact,
+        unit: 1,
+        start: START,
+        checksum: true,
+        verify: false,
+        looks_up: false,
+    };
+    Setup { codec, options }
+}
+
+pub(super) fn sharing(mut setup: Setup, sharing: Sharing) -> Setup {
+    setup.options.sharing = sharing;
+    setup
+}
+
+pub(super) fn area<'s>(sink: &'s mut dyn Sink, setup: &Setup, config: Config) -> DataArea<'s> {
+    DataArea::new(sink, setup.options.clone(), Arc::new(Codec(setup.codec.clone())), config).unwrap()
+}
+
+/// How contents are read, and what packs them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run {
+    pub(super) workers: usize,
+    pub(super) window: usize,
+    /// Bytes of one read.
+    pub(super) step: usize,
+    /// Runs of zeros of at least this number of bytes are holes.
+    pub(super) hole: usize,
+}
+
+pub(super) const RUN: Run = Run { workers: 2, window: 0, step: 999, hole: usize::MAX };
+
+pub(super) fn feed(area: &mut DataArea<'_>, source: &mut dyn Source, size: u64, hints: FileHints) -> Result<(), Error> {
+    let number = area.add_file(size)?;
+    area.feed(number, size, hints, source).map_err(|error| area.first_error(error))
+}
+
+pub(super) fn add(area: &mut DataArea<'_>, bytes: &[u8], hints: FileHints, run: Run) -> Result<(), Error> {
+    let mut content = Content { bytes, step: run.step, hole: run.hole, fail_at: None, at: 0 };
+    feed(area, &mut content, bytes.len() as u64, hints)
+}
+
+/// A packed data area with its image.
+pub(super) struct Packed {
+    pub(super) image: Vec<u8>,
+    pub(super) layout: DataLayout,
+    pub(super) checksum: Option<u32>,
+    pub(super) blocks: u64,
+}
+
+pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> Packed {
+    let mut image = Vec::new();
+    let mut area = area(&mut image, setup, Config::new(run.workers, run.window));
+    for (bytes, hints) in files {
+        add(&mut area, bytes, *hints, run).unwrap();
+    }
+    let CompleteData { layout, checksum, blocks, .. } = area.complete().unwrap();
+    Packed { image, layout, checksum, blocks }
+}
+
+fn block(image: &[u8], start: u64, size_word: u32, space: usize, codec: &Spec) -> Vec<u8> {
+    let size = (size_word & !STORED_BLOCK) as usize;
+    let bytes = &image[start as usize..start as usize + size];
+    if size_word & STORED_BLOCK != 0 {
+        return bytes.to_vec();
+    }
+    let mut raw = vec![0; space];
+    let count = codec.decoder(BLOCK, usize::MAX).unwrap().decompress(bytes, &mut raw).unwrap();
+    raw.truncate(count);
+    raw
+}
+
+/// Reads a file's content as a reader of the format finds it.
+pub(super) fn content(packed: &Packed, number: usize, codec: &Spec) -> Vec<u8> {
+    let Packed { image, layout, .. } = packed;
+    let file = &layout.files[number];
+    let mut bytes = Vec::new();
+    for place in layout.blocks(file) {
+        let space = BLOCK.min(file.size as usize - bytes.len());
+        if place.is_hole() {
+            bytes.resize(bytes.len() + space, 0);
+        } else {
+            bytes.extend(block(image, place.start, place.size_word, space, codec));
+        }
+    }
+    if let Some(tail) = file.tail {
+        let fragment = layout.fragments[tail.fragment as usize];
+        let raw = block(image, fragment.start, fragment.size_word, BLOCK, codec);
+        assert_eq!(raw.len(), fragment.length as usize);
+        bytes.extend_from_slice(&raw[tail.offset as usize..][..file.size as usize - bytes.len()]);
+    }
+    bytes
+}
+
+pub(super) fn text(seed: u8, length: usize) -> Vec<u8> {
+    (0..length).map(|at| seed.wrapping_mul(31).wrapping_add((at / 7 * (seed as usize + 3)) as u8) | 1).collect()
+}
+
+/// A file of few different blocks, so that every kind of sharing happens.
+pub(super) fn file() -> impl Strategy<Value = (Vec<u8>, FileHints)> {
+    let part = prop_oneof![
+        4 => (1u8..5).prop_map(|seed| text(seed, BLOCK)),
+        1 => Just(vec![0; BLOCK]),
+        1 => Just(vec![0; 3 * BLOCK]),
+    ];
+    let tail = prop_oneof![
+        Just(Vec::new()),
+        (1u8..4, 1usize..BLOCK).prop_map(|(seed, length)| text(seed, length / 512 * 512 + 1)),
+        Just(vec![0; 100]),
+    ];
+    let hints = (0u8..40).prop_map(|bits| FileHints {
+        fragments: match bits {
+            6 => Override::On,
+            1 | 7 => Override::Off,
+            _ => Override::None,
+        },
+        large_tails: match bits {
+            8 => Override::On,
+            9 => Override::Off,
+            _ => Override::None,
+        },
+        compress: match bits {
+            10 => Override::On,
+            2 => Override::Off,
+            _ => Override::None,
+        },
+        no_deduplicate: bits == 3,
+        no_sparse: bits == 4,
+        align: match bits {
+            5 => Align::Pad,
+            11 => Align::Bytes(8192),
+            _ => Align::Any,
+        },
+        fragment_set: (12..20).contains(&bits).into(),
+    });
+    (prop::collection::vec(part, 0..5), tail, hints).prop_map(|(parts, tail, hints)| {
+        let mut bytes = parts.concat();
+        bytes.extend(tail);
+        (bytes, hints)
+    })
+}
+
+pub(super) fn plain(content: &[u8]) -> (Vec<u8>, FileHints) {
+    (content.to_vec(), FileHints::default())
+}

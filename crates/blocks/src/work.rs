@@ -1,0 +1,357 @@
+//! The tasks of the two stages: hash pieces of content, compress blocks.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use packline_cache::ContentDigest;
+use packline_codec::{Anchor, Outcome, add_anchors};
+use packline_engine::{Outbox, Permit, Pipeline, Task};
+use packline_runtime::{Buffer, Buffers};
+
+use crate::digest::{Digest, Digester, hash, is_zero};
+use crate::slab::{Item, PieceKind, Slab};
+use crate::written::{Chunk, Hashes};
+use crate::{BlockContent, Coder, Coders, DataOptions, Error, STORED_BLOCK};
+
+/// Raw bytes in a job. Submitting smaller jobs would cost too much.
+pub(crate) const JOB_BYTES: usize = 64 * 1024;
+
+/// The pipeline of packing: slabs are hashed, then blocks are compressed.
+pub(crate) type BlockPipeline = Pipeline<HashTask, CompressTask>;
+
+/// Hashes the pieces of a slab.
+#[derive(Debug)]
+pub(crate) struct HashTask {
+    pub(crate) digester: Digester,
+}
+
+/// Compresses blocks.
+#[derive(Debug)]
+pub(crate) struct CompressTask {
+    coders: Arc<dyn Coders>,
+    /// Whether results are hashed, too.
+    hashes: bool,
+    /// Whether the coder looks blocks up.
+    looks_up: bool,
+    /// Whether the image gets a checksum of all bytes in its data area.
+    checksums: bool,
+    /// Buffers for the results of jobs.
+    products: Arc<Buffers>,
+}
+
+/// The hash of one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PieceHash {
+    /// Only zeros, which may become a hole.
+    Zero,
+    /// Content, with its digest if one may be needed.
+    Content(Option<Digest>),
+}
+
+/// A slab with the hashes of its pieces.
+#[derive(Debug)]
+pub(crate) struct Hashed {
+    pub(crate) slab: Slab,
+    /// One for each item of the slab.
+    pub(crate) pieces: Vec<HashedPiece>,
+    /// Anchors of all items. The memory for the results of the tail ends covers them.
+    pub(crate) anchors: Vec<Anchor>,
+}
+
+/// What decisions need of a piece.
+#[derive(Debug)]
+pub(crate) struct HashedPiece {
+    pub(crate) hash: PieceHash,
+    /// The range of its anchors; empty unless the piece is a tail end that may be shared.
+    pub(crate) anchors: Range<usize>,
+}
+
+/// One block to compress: its number, and its bytes in the buffer.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockRef {
+    pub(crate) ordinal: u32,
+    pub(crate) range: Range<usize>,
+    /// Digest of the content, if one was needed.
+    pub(crate) content: Option<Digest>,
+}
+
+impl BlockRef {
+    /// Returns a hash of the content, or 0 without a digest.
+    pub(crate) fn bits(&self) -> u64 {
+        self.content.map_or(0, |digest| digest.bits())
+    }
+}
+
+/// A fragment block in memory; the permit covers its compressed form.
+#[derive(Debug)]
+pub(crate) struct FragmentBuffer {
+    pub(crate) index: u32,
+    pub(crate) raw: Buffer,
+    /// Length of the block in the buffer, in bytes.
+    pub(crate) length: usize,
+    /// Digest of the list of its tail ends, if blocks are looked up and each tail end has a digest.
+    pub(crate) parts: Option<Digest>,
+    pub(crate) permit: Permit,
+}
+
+impl FragmentBuffer {
+    /// Submits the block: to be compressed, or to be stored.
+    pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
+        if stored {
+            let FragmentBuffer { index, raw, length, .. } = self;
+            next.pass(Packed::Fragment(PackedFragment::stored(index, raw, length, None)));
+        } else {
+            next.submit(Job::Fragment(self));
+        }
+    }
+}
+
+/// The input of the compress stage.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// Data blocks of one slab; the permit covers their compressed form.
+    Blocks { buffer: Arc<Buffer>, blocks: Vec<BlockRef>, permit: Permit },
+    /// A complete fragment block.
+    Fragment(FragmentBuffer),
+    /// A metadata block.
+    Metadata { raw: Vec<u8> },
+    /// Parts of the image that were read back.
+    Check(Chunk),
+}
+
+/// A compressed block.
+#[derive(Debug)]
+pub(crate) struct PackedBlock {
+    pub(crate) block: BlockRef,
+    /// Range in the job's product; `None` if the block did not get smaller.
+    pub(crate) compressed: Option<Range<usize>>,
+    /// Hash of the range, if hashes are wanted.
+    pub(crate) hash: u64,
+    /// CRC-32 of the bytes that are stored, if the image gets a checksum.
+    pub(crate) checksum: Option<u32>,
+}
+
+/// The input of the commit step.
+#[derive(Debug)]
+pub(crate) enum Packed {
+    /// Data blocks, compressed where that made them smaller.
+    Blocks { raw: Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock> },
+    /// Data blocks to store.
+    Raw { buffer: Arc<Buffer>, blocks: Vec<BlockRef> },
+    /// Blocks of the image to write again.
+    Copies { from: u32, to: u32, count: u32 },
+    /// A fragment block.
+    Fragment(PackedFragment),
+    /// The next data starts at a multiple of this number of bytes.
+    Align { bytes: u32 },
+    /// A metadata block with its header.
+    Metadata(Vec<u8>),
+    /// This number of bytes of the image was read back without a difference.
+    Checked(u64),
+}
+
+/// A fragment block as it is stored.
+#[derive(Debug)]
+pub(crate) struct PackedFragment {
+    pub(crate) index: u32,
+    pub(crate) bytes: Buffer,
+    /// Length of the block in the buffer, in bytes.
+    pub(crate) length: usize,
+    /// Length of the uncompressed block in bytes.
+    pub(crate) content_length: u32,
+    pub(crate) stored: bool,
+    pub(crate) hashes: Option<Hashes>,
+    /// CRC-32 of the block, if the image gets a checksum and a worker has computed it.
+    pub(crate) checksum: Option<u32>,
+}
+
+impl PackedFragment {
+    /// An uncompressed fragment block.
+    fn stored(index: u32, bytes: Buffer, length: usize, checksum: Option<u32>) -> PackedFragment {
+        PackedFragment { index, bytes, length, content_length: length as u32, stored: true, hashes: None, checksum }
+    }
+}
+
+impl Task for HashTask {
+    type In = Slab;
+    type Out = Hashed;
+    type Error = Error;
+    type Tool = ();
+
+    fn tool(&self) {}
+
+    fn run(&self, (): &mut (), mut slab: Slab) -> Result<Hashed, Error> {
+        slab.read()?;
+        let mut anchors = Vec::new();
+        let piece = |item: &Item| {
+            let hash = self.hash_piece(&slab, item);
+            let start = anchors.len();
+            if item.piece == PieceKind::Tail && item.rules.deduplicate {
+                add_anchors(&slab.buffer.bytes()[item.range.clone()], &mut anchors);
+            }
+            HashedPiece { hash, anchors: start..anchors.len() }
+        };
+        let pieces = slab.items.iter().map(piece).collect();
+        Ok(Hashed { slab, pieces, anchors })
+    }
+
+    fn bytes_in(&self, slab: &Slab) -> u64 {
+        slab.filled as u64
+    }
+
+    fn bytes_out(&self, hashed: &Hashed) -> u64 {
+        hashed.slab.filled as u64
+    }
+}
+
+impl HashTask {
+    fn hash_piece(&self, slab: &Slab, item: &Item) -> PieceHash {
+        if let PieceKind::Holes(_) = item.piece {
+            return PieceHash::Zero;
+        }
+        let content = &slab.buffer.bytes()[item.range.clone()];
+        if item.rules.sparse && is_zero(content) {
+            return PieceHash::Zero;
+        }
+        let wanted = item.rules.deduplicate || self.digester.is_all();
+        PieceHash::Content(wanted.then(|| self.digester.digest(content, item.rules.stored)))
+    }
+}
+
+impl Task for CompressTask {
+    type In = Job;
+    type Out = Packed;
+    type Error = Error;
+    type Tool = Box<dyn Coder>;
+
+    fn tool(&self) -> Box<dyn Coder> {
+        self.coders.coder()
+    }
+
+    fn run(&self, coder: &mut Box<dyn Coder>, job: Job) -> Result<Packed, Error> {
+        match job {
+            Job::Blocks { buffer, blocks, permit } => self.blocks(&mut **coder, buffer, blocks, permit),
+            Job::Fragment(fragment) => self.fragment(&mut **coder, fragment),
+            Job::Metadata { raw } => Ok(Packed::Metadata(coder.encode_metadata(raw)?)),
+            Job::Check(chunk) => chunk.check(&mut **coder).map(Packed::Checked),
+        }
+    }
+
+    fn bytes_in(&self, job: &Job) -> u64 {
+        match job {
+            Job::Blocks { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
+            Job::Fragment(fragment) => fragment.length as u64,
+            Job::Metadata { raw } => raw.len() as u64,
+            Job::Check(chunk) => chunk.length as u64,
+        }
+    }
+
+    fn bytes_out(&self, packed: &Packed) -> u64 {
+        match packed {
+            Packed::Blocks { blocks, .. } => {
+                sum(blocks.iter().map(|packed| packed.compressed.as_ref().unwrap_or(&packed.block.range)))
+            }
+            Packed::Raw { blocks, .. } => sum(blocks.iter().map(|block| &block.range)),
+            Packed::Fragment(fragment) => fragment.length as u64,
+            Packed::Metadata(bytes) => bytes.len() as u64,
+            Packed::Checked(bytes) => *bytes,
+            // Copied bytes are in the image; only the data area knows their length.
+            Packed::Copies { .. } | Packed::Align { .. } => 0,
+        }
+    }
+}
+
+fn sum<'a>(ranges: impl Iterator<Item = &'a Range<usize>>) -> u64 {
+    ranges.map(|range| range.len() as u64).sum()
+}
+
+impl CompressTask {
+    /// `window` bounds the memory of the pipeline in bytes.
+    pub(crate) fn new(options: &DataOptions, coders: Arc<dyn Coders>, window: usize) -> CompressTask {
+        let products = Buffers::new(options.block_size.bytes().max(JOB_BYTES), window);
+        CompressTask {
+            coders,
+            hashes: options.verify,
+            looks_up: options.looks_up,
+            checksums: options.checksum,
+            products,
+        }
+    }
+
+    fn blocks(
+        &self,
+        coder: &mut dyn Coder,
+        raw: Arc<Buffer>,
+        blocks: Vec<BlockRef>,
+        permit: Permit,
+    ) -> Result<Packed, Error> {
+        let mut product = self.products.take(permit);
+        let mut packed = Vec::with_capacity(blocks.len());
+        let mut at = 0;
+        for block in blocks {
+            let content = &raw.bytes()[block.range.clone()];
+            let digest = self.to_look_up(block.content);
+            let to = &mut product.bytes_mut()[at..at + content.len()];
+            let size = compressed_size(coder.compress(&BlockContent { bytes: content, digest, parts: None }, to)?);
+            let compressed = size.map(|size| at..at + size);
+            let result = compressed.as_ref().map(|range| &product.bytes()[range.clone()]);
+            let hash = self.hash(result);
+            let checksum = self.checksum(result.unwrap_or(content));
+            packed.push(PackedBlock { block, compressed, hash, checksum });
+            at += size.unwrap_or(0);
+        }
+        Ok(Packed::Blocks { raw, product, blocks: packed })
+    }
+
+    fn fragment(&self, coder: &mut dyn Coder, fragment: FragmentBuffer) -> Result<Packed, Error> {
+        let FragmentBuffer { index, raw, length, parts, permit } = fragment;
+        let mut product = self.products.take(permit);
+        let bytes = &raw.bytes()[..length];
+        let content = self.hashes.then(|| Digest::of(bytes, false));
+        let [digest, parts] = [content, parts].map(|digest| self.to_look_up(digest));
+        let outcome = coder.compress(&BlockContent { bytes, digest, parts }, &mut product.bytes_mut()[..length])?;
+        let Some(size) = compressed_size(outcome) else {
+            let checksum = self.checksum(bytes);
+            return Ok(Packed::Fragment(PackedFragment::stored(index, raw, length, checksum)));
+        };
+        let result = &product.bytes()[..size];
+        let hashes = Hashes { stored: self.hash(Some(result)), content: content.map_or(0, |digest| digest.bits()) };
+        let checksum = self.checksum(result);
+        Ok(Packed::Fragment(PackedFragment {
+            index,
+            bytes: product,
+            length: size,
+            content_length: length as u32,
+            stored: false,
+            hashes: Some(hashes),
+            checksum,
+        }))
+    }
+
+    /// Without look-ups a digest may be a keyed hash.
+    fn to_look_up(&self, digest: Option<Digest>) -> Option<ContentDigest> {
+        digest.filter(|_| self.looks_up).map(|digest| digest.content())
+    }
+
+    fn checksum(&self, stored: &[u8]) -> Option<u32> {
+        self.checksums.then(|| crc32fast::hash(stored))
+    }
+
+    /// Returns the hash of a result, or 0 if hashes are not wanted.
+    fn hash(&self, bytes: Option<&[u8]>) -> u64 {
+        bytes.filter(|_| self.hashes).map_or(0, hash)
+    }
+}
+
+/// Returns the size of a compressed block; `None` if it did not get smaller.
+fn compressed_size(outcome: Outcome) -> Option<usize> {
+    match outcome {
+        Outcome::Smaller(size) => Some(size),
+        Outcome::NotSmaller => None,
+    }
+}
+
+/// Returns the size word of a block of `size` bytes on disk.
+pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
+    size as u32 | if stored { STORED_BLOCK } else { 0 }
+}

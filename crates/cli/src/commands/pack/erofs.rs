@@ -1,0 +1,111 @@
+//! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
+
+use packline_codec::Spec;
+use packline_erofs::{Fragments, Kernel, Options, Uuid};
+
+use crate::args::value::text;
+use crate::args::{Invocation, wrong};
+use crate::ui::failure::Failure;
+
+/// Longest label in bytes. Linux before 7.0 needs a byte of zero after it.
+const LABEL_MOST: usize = 15;
+
+/// The end of `--codec help`.
+pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate) or none.\n";
+
+const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
+
+const ONLY_EROFS: &str =
+    "a SquashFS image has none; --format erofs, or a name that ends in .erofs, writes an EROFS image";
+
+/// The options of a SquashFS image that an EROFS image does not have, and why.
+const REFUSED: [(&str, &str); 6] = [
+    ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
+    ("layout", "an EROFS image has only one layout"),
+    ("exportable", "only a SquashFS image has an export table"),
+    ("no-pad", "an EROFS image always ends at a multiple of 4K"),
+    ("base", NO_BASE),
+    ("base-any", NO_BASE),
+];
+
+/// What an EROFS image has and a SquashFS image does not.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "EROFS images")]
+pub struct ErofsOptions {
+    /// Choose the oldest Linux version that must mount the image; before 6.1, equal contents are stored again each time [default: 6.10]
+    #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
+    kernel: Option<Kernel>,
+    /// Set the volume label, at most 15 bytes
+    #[arg(long, value_name = "LABEL", value_parser = text(label))]
+    label: Option<String>,
+    /// Set the UUID of the file system [default: derived from the content of the image]
+    #[arg(long, value_name = "UUID", value_parser = text(str::parse::<packline_verity::Uuid>))]
+    uuid: Option<packline_verity::Uuid>,
+}
+
+fn label(text: &str) -> Result<String, String> {
+    match text.len() {
+        0..=LABEL_MOST => Ok(text.to_string()),
+        bytes => Err(format!("'{text}' has {bytes} bytes (expected at most {LABEL_MOST})")),
+    }
+}
+
+impl ErofsOptions {
+    /// Sets the options that the command line names.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a codec or an option that needs a later kernel.
+    pub fn apply(&self, options: &mut Options, invocation: &Invocation) -> Result<(), Failure> {
+        if let Some(kernel) = self.kernel {
+            options.kernel = kernel;
+        }
+        if options.validate().is_err() {
+            without_sharing(options, invocation);
+        }
+        if let Some(label) = &self.label {
+            options.label = label.clone().into_bytes();
+        }
+        if let Some(uuid) = self.uuid {
+            options.uuid = Uuid::Given(uuid.0);
+        }
+        let hint = if invocation.has("codec") { "" } else { "; -c lz4 and -c lzma need no such version" };
+        options.validate().map_err(|error| Failure::usage(format!("{error}{hint}")))
+    }
+}
+
+/// Switches off what old kernels do not have, unless the command line asks for it.
+fn without_sharing(options: &mut Options, invocation: &Invocation) {
+    options.deduplicate = false;
+    options.sparse = false;
+    if !invocation.has("fragments") {
+        options.fragments = Fragments::Never;
+    }
+}
+
+/// Rejects `--cache` with a codec whose blocks differ from those of other containers: they are not looked up.
+pub fn refuse_cache(codec: &Spec, invocation: &Invocation) -> Result<(), Failure> {
+    if invocation.has("cache") && codec.bare_name() != codec.to_string() {
+        let name = codec.name();
+        return Err(wrong(
+            "cache",
+            format!("blocks of {name} in an EROFS image are not cached; -c zstd and -c lz4 are"),
+        ));
+    }
+    Ok(())
+}
+
+/// Rejects the options of a SquashFS image.
+pub fn refuse_options(invocation: &Invocation) -> Result<(), Failure> {
+    match REFUSED.iter().find(|(long, _)| invocation.has(long)) {
+        Some((long, why)) => Err(wrong(long, why)),
+        None => Ok(()),
+    }
+}
+
+/// Rejects [`ErofsOptions`] for a SquashFS image.
+pub fn refuse_own_options(invocation: &Invocation) -> Result<(), Failure> {
+    match ["kernel", "label", "uuid"].into_iter().find(|long| invocation.has(long)) {
+        Some(long) => Err(wrong(long, ONLY_EROFS)),
+        None => Ok(()),
+    }
+}

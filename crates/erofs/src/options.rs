@@ -1,0 +1,202 @@
+//! Options of an image.
+
+use packline_blocks::{BlockSize, Error, Fragments};
+use packline_codec::{BareCodec, Spec};
+use packline_runtime::escape::Escape;
+
+use crate::format::algorithms::{self, STORED_MOST};
+use crate::format::kernel::Kernel;
+use crate::format::superblock::{LABEL_MOST, incompat};
+
+/// Block size for lz4 in bytes: larger blocks compress hardly better, because its distances have 16 bits.
+const LZ4_BLOCK: u64 = 64 << 10;
+/// Logarithm of the size of a file system block in bytes. No kernel mounts blocks larger than its pages.
+pub(crate) const BLOCK_BITS: u8 = 12;
+/// Size of a file system block in bytes.
+pub(crate) const BLOCK: u64 = 1 << BLOCK_BITS;
+
+/// The UUID of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Uuid {
+    /// Derived from the content of the image.
+    #[default]
+    Derived,
+    Given([u8; 16]),
+}
+
+/// How the contents of files are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As they are, in blocks. No kernel needs a decoder for it.
+    Flat,
+    /// Compressed in clusters of whole blocks, with indexes.
+    Clusters,
+    /// In any number of bytes, compressed or not, with encoded extents.
+    Extents,
+}
+
+/// The options and the input determine an image's bytes.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `none`, or a codec that [`Spec::bare_encoder`] knows.
+    pub codec: Spec,
+    /// Most bytes of content of a cluster: what a reader decodes at once.
+    pub block_size: BlockSize,
+    /// The oldest Linux version that must mount the image. Newer versions mount smaller images.
+    pub kernel: Kernel,
+    /// Which tail ends are packed together. Without compression, kernels before 6.15 need a block for each tail end.
+    pub fragments: Fragments,
+    /// Whether equal files, tail ends and blocks are stored once.
+    pub deduplicate: bool,
+    /// Whether blocks of zeros are stored as holes.
+    pub sparse: bool,
+    /// Whether extended attributes are stored.
+    pub xattrs: bool,
+    /// The image is padded with zeros to a multiple of this many bytes, and of 4096.
+    pub pad: u32,
+    /// Image creation time, seconds since 1970.
+    pub created: u32,
+    pub uuid: Uuid,
+    /// Volume name, at most 15 bytes without NUL.
+    pub label: Vec<u8>,
+}
+
+impl Options {
+    pub fn new(codec: Spec) -> Options {
+        let block_size = match codec {
+            Spec::Lz4(_) => BlockSize::new(LZ4_BLOCK).unwrap_or_default(),
+            _ => BlockSize::default(),
+        };
+        Options {
+            codec,
+            block_size,
+            kernel: Kernel::DEFAULT,
+            fragments: Fragments::default(),
+            deduplicate: true,
+            sparse: true,
+            xattrs: true,
+            pad: BLOCK as u32,
+            created: 0,
+            uuid: Uuid::Derived,
+            label: Vec::new(),
+        }
+    }
+
+    /// Checks the options.
+    ///
+    /// # Errors
+    /// [`Error::Codec`] if EROFS does not support the codec, or if its parameters are invalid or do not fit the block size; [`Error::Limit`] if the
+    /// kernel lacks a feature, or if the label is too long.
+    pub fn validate(&self) -> Result<(), Error> {
+        for (feature, needed) in self.needs()? {
+            if self.kernel < needed {
+                let what = format!("{feature} for Linux {}", self.kernel);
+                return Err(Error::Limit { what, expected: format!("Linux {needed} or later") });
+            }
+        }
+        if self.label.len() > LABEL_MOST || self.label.contains(&0) {
+            let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
+            return Err(Error::Limit { what, expected: format!("at most {LABEL_MOST} bytes without NUL") });
+        }
+        if self.form() == Form::Clusters && u64::from(self.block_size) < 2 * BLOCK {
+            let what = format!("compressed blocks of {} bytes for Linux {}", self.block_size.bytes(), self.kernel);
+            return Err(Error::Limit { what, expected: format!("at least {} bytes", 2 * BLOCK) });
+        }
+        // A cluster of lz4 is copied at once, and may start in the middle of a block.
+        let is_lz4 = matches!(self.codec, Spec::Lz4(_)) && self.form() == Form::Extents;
+        if is_lz4 && u64::from(self.block_size) + BLOCK > STORED_MOST {
+            let what = format!("blocks of {} bytes with lz4 for Linux {}", self.block_size.bytes(), self.kernel);
+            return Err(Error::Limit { what, expected: format!("at most {} bytes", STORED_MOST / 2) });
+        }
+        Ok(())
+    }
+
+    /// Returns the features that the image may have, and the first kernels that know them.
+    fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
+        let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
+        let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? else {
+            if self.form() == Form::Flat && (self.deduplicate || self.sparse) {
+                let feature = "shared blocks or holes without compression".to_owned();
+                needs.push((feature, Kernel::of_feature(incompat::CHUNKS)));
+            }
+            return Ok(needs);
+        };
+        needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
+        if self.fragments != Fragments::Never || self.deduplicate || self.sparse {
+            let feature = "packed tail ends, shared blocks or holes".to_owned();
+            needs.push((feature, Kernel::of_feature(incompat::FRAGMENTS)));
+        }
+        Ok(needs)
+    }
+
+    pub(crate) fn form(&self) -> Form {
+        match self.codec {
+            _ if self.kernel >= Kernel::of_feature(incompat::WIDE) => Form::Extents,
+            Spec::None => Form::Flat,
+            _ => Form::Clusters,
+        }
+    }
+
+    /// Returns what decoders must know of the codec; `None` if nothing is compressed.
+    pub(crate) fn bare_codec(&self) -> Option<BareCodec> {
+        self.codec.bare_codec(self.block_size.bytes()).ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(codec: &str) -> Options {
+        Options::new(Spec::parse(codec).unwrap())
+    }
+
+    fn fault(options: &Options) -> String {
+        options.validate().map_or_else(|error| error.to_string(), |()| "valid".into())
+    }
+
+    #[test]
+    fn names_what_a_kernel_lacks() {
+        let with = |codec, major, minor| Options { kernel: Kernel::new(major, minor), ..options(codec) };
+        for (codec, major, minor, expected) in [
+            ("zstd", 6, 10, "valid"),
+            ("zstd", 6, 9, "zstd for Linux 6.9 (expected Linux 6.10 or later)"),
+            ("gzip", 6, 5, "gzip for Linux 6.5 (expected Linux 6.6 or later)"),
+            ("lzma", 6, 1, "valid"),
+            ("lz4", 6, 0, "packed tail ends, shared blocks or holes for Linux 6.0 (expected Linux 6.1 or later)"),
+            ("lz4", 5, 12, "lz4 for Linux 5.12 (expected Linux 5.13 or later)"),
+            ("none", 5, 15, "valid"),
+            ("none", 5, 14, "shared blocks or holes without compression for Linux 5.14 (expected Linux 5.15 or later)"),
+            ("none", 5, 3, "EROFS for Linux 5.3 (expected Linux 5.4 or later)"),
+        ] {
+            assert_eq!(fault(&with(codec, major, minor)), expected);
+        }
+        let plain = Options { fragments: Fragments::Never, deduplicate: false, sparse: false, ..with("lz4", 5, 13) };
+        assert_eq!(fault(&plain), "valid");
+        assert!(fault(&options("xz")).contains("xz"));
+    }
+
+    #[test]
+    fn rejects_labels_and_blocks_that_the_format_has_no_space_for() {
+        assert_eq!(fault(&Options { label: b"fifteen bytes..".to_vec(), ..options("none") }), "valid");
+        for label in [&b"sixteen bytes..."[..], b"a\0"] {
+            assert!(fault(&Options { label: label.to_vec(), ..options("none") }).contains("at most 15 bytes"));
+        }
+        let large = |kernel| Options { block_size: BlockSize::MAX, kernel, ..options("lz4") };
+        assert_eq!(fault(&large(Kernel::DEFAULT)), "valid");
+        assert!(fault(&large(Kernel::new(6, 15))).contains("at most 524288 bytes"));
+        let small = |kernel| Options { block_size: BlockSize::MIN, kernel, ..options("zstd") };
+        assert_eq!(fault(&small(Kernel::new(6, 15))), "valid");
+        assert!(fault(&small(Kernel::DEFAULT)).contains("at least 8192 bytes"));
+    }
+
+    #[test]
+    fn the_kernel_decides_on_the_form() {
+        let form = |codec, kernel| Options { kernel, ..options(codec) }.form();
+        assert_eq!(form("none", Kernel::new(6, 14)), Form::Flat);
+        assert_eq!(form("none", Kernel::new(6, 15)), Form::Extents);
+        assert_eq!(form("zstd", Kernel::new(6, 14)), Form::Clusters);
+        assert_eq!(form("zstd", Kernel::new(6, 15)), Form::Extents);
+        assert_eq!(options("lz4hc").block_size.bytes(), 65_536);
+    }
+}

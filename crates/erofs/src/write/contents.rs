@@ -1,0 +1,73 @@
+//! What the metadata needs to know of the contents of files.
+
+/// Whose content it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The file with this payload in the tree.
+    File(u32),
+    /// The packed inode, which has the ends of files.
+    Packed,
+}
+
+/// The content of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// Size in bytes.
+    pub(crate) size: u64,
+    pub(crate) tail: Tail,
+}
+
+/// Where the content after all pieces is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// The pieces are all of the content.
+    None,
+    /// At an offset of the packed inode.
+    Packed(u64),
+}
+
+/// A range of a file that is stored together. It starts after the piece before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Bytes of content; at least one.
+    pub(crate) length: u64,
+    pub(crate) stored: Stored,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// Zeros that are not stored.
+    Hole,
+    /// As it is, from an offset in the image on. In clusters and without compression, the offset is the start of a block, and the last block is
+    /// padded.
+    Plain {
+        start: u64,
+    },
+    Coded(Coded),
+}
+
+/// A compressed cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Coded {
+    /// Offset in the image.
+    pub(crate) start: u64,
+    /// Bytes stored. Offset and bytes are multiples of a block, except with encoded extents.
+    pub(crate) bytes: u32,
+    /// Whether the cluster has more content than the piece.
+    pub(crate) is_partial: bool,
+}
+
+impl Piece {
+    pub(crate) fn is_hole(&self) -> bool {
+        self.stored == Stored::Hole
+    }
+}
+
+/// The contents of an image.
+pub(crate) trait Contents {
+    /// Returns the content of a file, if it exists.
+    fn content(&self, owner: Owner) -> Option<Content>;
+
+    /// Returns the pieces of a file that exists, in order.
+    fn pieces(&self, owner: Owner) -> Box<dyn Iterator<Item = Piece> + '_>;
+}

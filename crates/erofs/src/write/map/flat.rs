@@ -1,0 +1,105 @@
+//! Content that is not compressed: consecutive blocks, or chunks anywhere.
+
+use packline_blocks::Error;
+use packline_runtime::TaskError;
+
+use super::{Buffered, Content, Piece, Stored, check_size};
+use crate::format::chunk::ChunkFormat;
+use crate::options::{BLOCK, BLOCK_BITS};
+
+/// Bytes of the number of a chunk's block.
+const ENTRY_BYTES: u64 = 4;
+/// Logarithm of the blocks of the largest chunk.
+const CHUNK_BITS_MOST: u8 = 31;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FlatPlan {
+    /// From a block on.
+    Plain { block: u64 },
+    /// In chunks of 2^bits blocks.
+    Chunks { bits: u8 },
+}
+
+impl FlatPlan {
+    /// Chooses consecutive blocks if possible, or else the largest chunks.
+    pub(super) fn new(content: Content, pieces: impl Iterator<Item = Piece>) -> Result<FlatPlan, Error> {
+        let mut at = 0;
+        let mut breaks = 0;
+        let mut first = None;
+        // Where the next piece must be stored to continue the one before.
+        let mut expected = None;
+        for piece in pieces {
+            let start = start_of(piece)?;
+            if at == 0 {
+                first = start;
+            } else if start != expected {
+                breaks |= at;
+            }
+            at += piece.length;
+            expected = start.map(|start| start + piece.length);
+        }
+        check_size(content, at)?;
+        if let (0, Some(start)) = (breaks, first) {
+            return Ok(FlatPlan::Plain { block: start / BLOCK });
+        }
+        if breaks % BLOCK != 0 {
+            return Err(Error::internal(format!(
+                "pieces that start at multiples of {}",
+                breaks & breaks.wrapping_neg()
+            )));
+        }
+        // One chunk is enough if there is no break.
+        let whole = content.size.next_power_of_two().ilog2();
+        let common = if breaks == 0 { whole } else { breaks.trailing_zeros().min(whole) };
+        let bits = (common as u8).saturating_sub(BLOCK_BITS).min(CHUNK_BITS_MOST);
+        Ok(FlatPlan::Chunks { bits })
+    }
+
+    pub(super) fn start(self) -> u64 {
+        match self {
+            FlatPlan::Plain { block } => block,
+            FlatPlan::Chunks { bits } => ChunkFormat::of_block_numbers(bits),
+        }
+    }
+
+    pub(super) fn end(self, head: u64, size: u64) -> u64 {
+        match self {
+            FlatPlan::Plain { .. } => head,
+            FlatPlan::Chunks { bits } => {
+                head.next_multiple_of(ENTRY_BYTES) + size.div_ceil(BLOCK << bits) * ENTRY_BYTES
+            }
+        }
+    }
+
+    pub(super) fn write(
+        self,
+        head: u64,
+        pieces: impl Iterator<Item = Piece>,
+        out: &mut Buffered<'_>,
+    ) -> Result<(), Error> {
+        let FlatPlan::Chunks { bits } = self else { return Ok(()) };
+        out.zeros(head.next_multiple_of(ENTRY_BYTES) - head)?;
+        let mut at = 0;
+        let mut chunk = 0;
+        for piece in pieces {
+            let start = start_of(piece)?;
+            let end = at + piece.length;
+            while chunk < end {
+                let block = start.map(|start| ((start + (chunk - at)) / BLOCK) as u32);
+                out.add(&ChunkFormat::entry(block))?;
+                chunk += BLOCK << bits;
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the offset in the image of a piece; `None` for a hole.
+fn start_of(piece: Piece) -> Result<Option<u64>, Error> {
+    match piece.stored {
+        Stored::Hole => Ok(None),
+        Stored::Plain { start } if start % BLOCK == 0 => Ok(Some(start)),
+        other => Err(Error::internal(format!("content without compression in {other:?}"))),
+    }
+}

@@ -1,0 +1,327 @@
+//! Everything after the data area, and the superblock.
+
+use packline_blocks::{Error, Written};
+use packline_runtime::Sink;
+use packline_tree::{Content as Node, NO_XATTR, NodeId, Tree};
+use packline_volume::NodeType;
+
+use super::contents::{Contents, Owner};
+use super::directory::for_each_block;
+use super::inode_area::InodeArea;
+use super::inodes::{Body, Inodes, Plan, kind_of};
+use super::map::{MapMaker, Zeros};
+use super::order::for_each;
+use super::output::Output;
+use super::placer::{Placer, SLOT};
+use super::superblock::{self, Facts};
+use super::xattrs::Xattrs;
+use crate::format::algorithms;
+use crate::format::inode::Layout;
+use crate::format::superblock::incompat;
+use crate::options::{BLOCK, Options};
+use crate::xattrs::XattrTable;
+
+/// What the metadata is about.
+pub(crate) struct Source<'a> {
+    pub(crate) tree: &'a Tree,
+    /// The payload of a file in `tree` is a number for it.
+    pub(crate) contents: &'a dyn Contents,
+    /// The sets of attributes that `tree` refers to.
+    pub(crate) xattrs: &'a XattrTable,
+    pub(crate) options: &'a Options,
+    /// Stored zeros. Clusters need them if there are holes.
+    pub(crate) zeros: Option<Zeros>,
+    /// Offset of the first byte after the data area.
+    pub(crate) data_end: u64,
+    /// Checksum of the data area.
+    pub(crate) data_sum: u32,
+}
+
+/// Sizes and counts of an image for a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImageEnd {
+    /// Length in bytes of the image without padding.
+    pub bytes_used: u64,
+    /// Length with padding, bytes: a multiple of [`Options::pad`].
+    pub padded: u64,
+    /// Bytes of metadata after the data area.
+    pub metadata: u64,
+    pub inodes: u64,
+    /// Bytes of extended attributes that inodes share.
+    pub shared_xattrs: u64,
+}
+
+/// Complete metadata.
+pub(crate) struct Metadata {
+    pub(crate) end: ImageEnd,
+    /// The first block of the image. The image is valid when it is written.
+    pub(crate) superblock: Vec<u8>,
+    pub(crate) written: Written,
+}
+
+/// Writes all metadata except the superblock. The output depends on the arguments alone. Takes 4 bytes of memory for each inode, and 16 for each
+/// distinct attribute.
+///
+/// # Errors
+/// [`Error::Limit`], with the entry's path, if the tree exceeds the format; [`Error::Sink`]; [`Error::Work`] if the tree refers to a missing file
+/// or set.
+pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Source<'_>) -> Result<Metadata, Error> {
+    let Source { tree, options, xattrs, .. } = *source;
+    let times = superblock::compact_times(options, tree);
+    let maps = MapMaker {
+        contents: source.contents,
+        form: options.form(),
+        algorithm: options.bare_codec().map_or(0, algorithms::number_of),
+        zeros: source.zeros,
+    };
+    let xattrs = if options.xattrs { Some(Xattrs::new(xattrs, tree)?) } else { None };
+    let inodes = Inodes { tree, xattrs, maps, times };
+    let shape = Shape::new(&inodes, source.data_end)?;
+    let mut out = Output::new(sink, source.data_end, written);
+    out.pad(BLOCK)?;
+    let writer = Writer { inodes: &inodes, shape: &shape };
+    writer.write_blocks(&mut out)?;
+    if let Some(xattrs) = &inodes.xattrs {
+        xattrs.write_shared(&mut out)?;
+    }
+    writer.write_inodes(&mut out)?;
+    out.pad(BLOCK)?;
+    let bytes_used = out.position();
+    out.pad(u64::from(options.pad).next_multiple_of(BLOCK).max(BLOCK))?;
+    let padded = out.position();
+    let (written, hash) = out.end();
+    let digest = [&hash.as_bytes()[..], &source.data_sum.to_le_bytes()].concat();
+    let superblock = superblock::block(options, shape.facts(times.epoch, bytes_used), &digest)?;
+    let end = ImageEnd {
+        bytes_used,
+        padded,
+        metadata: bytes_used - source.data_end,
+        inodes: shape.count,
+        shared_xattrs: shape.shared_xattrs,
+    };
+    Ok(Metadata { end, superblock, written })
+}
+
+/// The positions of all metadata.
+struct Shape {
+    /// First block after the data area: where blocks of directories and targets start.
+    first_block: u64,
+    /// Block of shared attributes.
+    xattr_block: u64,
+    shared_xattrs: u64,
+    /// Block of inode 0.
+    inode_block: u64,
+    /// Offset of the first inode from there.
+    first_inode: u64,
+    /// Offset of the end of all inodes from there.
+    end: u64,
+    /// Number of each inode: its offset in slots.
+    numbers: Vec<u32>,
+    root: u32,
+    packed: Option<u32>,
+    count: u64,
+    features: u32,
+}
+
+impl Shape {
+    /// Plans all inodes.
+    fn new(inodes: &Inodes<'_>, data_end: u64) -> Result<Shape, Error> {
+        let shared_xattrs = inodes.xattrs.as_ref().map_or(0, Xattrs::shared_bytes);
+        // Inodes follow shared attributes in the same block. Inode 0 is not used.
+        let first_inode = (shared_xattrs % BLOCK).next_multiple_of(SLOT) % BLOCK;
+        let first_inode = if first_inode == 0 { SLOT } else { first_inode };
+        let mut placer = Placer::new(first_inode);
+        let mut numbers = vec![0; inodes.tree.inode_count()];
+        let mut blocks = 0;
+        let mut features = 0;
+        for_each(inodes.tree, &mut |node| {
+            let plan = inodes.plan(node)?;
+            blocks += plan.blocks();
+            features |= features_of(&plan);
+            numbers[inodes.tree.inode(node).index()] = place(&mut placer, &plan)?;
+            Ok(())
+        })?;
+        let mut packed = None;
+        if inodes.maps.contents.content(Owner::Packed).is_some_and(|content| content.size > 0) {
+            let plan = inodes.plan_packed()?;
+            features |= incompat::FRAGMENTS;
+            packed = Some(place(&mut placer, &plan)?);
+        }
+        let first_block = data_end.div_ceil(BLOCK);
+        let xattr_block = first_block + blocks;
+        let shape = Shape {
+            first_block,
+            xattr_block,
+            shared_xattrs,
+            inode_block: xattr_block + shared_xattrs.next_multiple_of(SLOT) / BLOCK,
+            first_inode,
+            end: placer.end(),
+            root: numbers[inodes.tree.inode(inodes.tree.root()).index()],
+            count: numbers.len() as u64 + u64::from(packed.is_some()),
+            numbers,
+            packed,
+            features,
+        };
+        shape.check()
+    }
+
+    /// Block numbers have 32 bits.
+    fn check(self) -> Result<Shape, Error> {
+        let blocks = self.inode_block + self.end.div_ceil(BLOCK);
+        if blocks < u32::MAX.into() {
+            return Ok(self);
+        }
+        Err(Error::Limit {
+            what: format!("an image of {blocks} blocks of 4096 bytes"),
+            expected: "less than 16 TiB".into(),
+        })
+    }
+
+    fn number(&self, tree: &Tree, node: NodeId) -> u32 {
+        self.numbers[tree.inode(node).index()]
+    }
+
+    fn facts(&self, epoch: i64, bytes_used: u64) -> Facts {
+        Facts {
+            epoch,
+            features: self.features,
+            inodes: self.count,
+            root: self.root.into(),
+            packed: self.packed.map(u64::from),
+            inode_block: self.inode_block as u32,
+            xattr_block: self.xattr_block as u32,
+            blocks: bytes_used / BLOCK,
+        }
+    }
+}
+
+fn features_of(plan: &Plan) -> u32 {
+    match plan.body {
+        Body::Map(map, _) => map.features(),
+        _ => 0,
+    }
+}
+
+/// Returns the number of an inode.
+fn place(placer: &mut Placer, plan: &Plan) -> Result<u32, Error> {
+    let at = placer.place(plan.extent());
+    u32::try_from(at / SLOT).map_err(|_| Error::Limit {
+        what: format!("inodes with their maps of {at} bytes"),
+        expected: "at most 128 GiB".into(),
+    })
+}
+
+/// Writes what was planned.
+struct Writer<'a> {
+    inodes: &'a Inodes<'a>,
+    shape: &'a Shape,
+}
+
+impl Writer<'_> {
+    /// Writes what has blocks of its own, in the order of inodes.
+    fn write_blocks(&self, out: &mut Output<'_>) -> Result<(), Error> {
+        let tree = self.inodes.tree;
+        for_each(tree, &mut |node| {
+            if !matches!(tree.content(tree.inode(node)), Node::Dir | Node::Symlink(_)) {
+                return Ok(());
+            }
+            let plan = self.inodes.plan(node)?;
+            match plan.body {
+                _ if plan.blocks() == 0 => Ok(()),
+                Body::Listing => self.write_listing_blocks(node, plan.blocks(), out),
+                _ => {
+                    out.put(self.target(node))?;
+                    out.pad(BLOCK)
+                }
+            }
+        })
+    }
+
+    /// Writes the first `blocks` blocks of a listing.
+    fn write_listing_blocks(&self, node: NodeId, blocks: u64, out: &mut Output<'_>) -> Result<(), Error> {
+        let mut left = blocks;
+        self.for_each_block(node, &mut |block| {
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            out.put(block)?;
+            out.pad(BLOCK)
+        })
+    }
+
+    fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        let tree = self.inodes.tree;
+        let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
+        for_each_block(tree, node, &inode, put)
+    }
+
+    fn target(&self, node: NodeId) -> &[u8] {
+        match self.inodes.tree.content(self.inodes.tree.inode(node)) {
+            Node::Symlink(target) => target,
+            _ => &[],
+        }
+    }
+
+    fn write_inodes(&self, out: &mut Output<'_>) -> Result<(), Error> {
+        let Shape { inode_block, first_inode, end, .. } = *self.shape;
+        out.fill(inode_block * BLOCK + first_inode)?;
+        let mut area = InodeArea::new(out, first_inode);
+        let mut placer = Placer::new(first_inode);
+        let mut block = self.shape.first_block;
+        let mut count = 0;
+        for_each(self.inodes.tree, &mut |node| {
+            let mut plan = self.inodes.plan(node)?;
+            if plan.blocks() > 0 {
+                plan.raw.start = block;
+                block += plan.blocks();
+            }
+            count += 1;
+            let at = placer.place(plan.extent());
+            self.write_inode(&mut area, at, &plan, count)?;
+            self.write_inline(&mut area, at + plan.head(), &plan, node)
+        })?;
+        if self.shape.packed.is_some() {
+            let plan = self.inodes.plan_packed()?;
+            let at = placer.place(plan.extent());
+            self.write_inode(&mut area, at, &plan, count + 1)?;
+        }
+        area.finish(end)
+    }
+
+    /// Writes an inode with its attributes and its map.
+    fn write_inode(&self, area: &mut InodeArea<'_, '_>, at: u64, plan: &Plan, number: u32) -> Result<(), Error> {
+        let head = plan.raw.bytes();
+        area.put(at, &plan.raw.encode(self.inodes.times.epoch, number)[..head as usize])?;
+        if let (Some(xattrs), false) = (&self.inodes.xattrs, plan.xattr == NO_XATTR) {
+            let mut bytes = Vec::with_capacity(plan.raw.xattr_bytes as usize);
+            xattrs.encode(plan.xattr, &mut bytes);
+            area.put(at + head, &bytes)?;
+        }
+        let Body::Map(map, owner) = plan.body else { return Ok(()) };
+        let mut next = at + plan.head();
+        self.inodes.maps.write(&map, owner, plan.head(), &mut |bytes| {
+            area.put(next, bytes)?;
+            next += bytes.len() as u64;
+            Ok(())
+        })
+    }
+
+    /// Writes the part of a listing or a target that follows the inode.
+    fn write_inline(&self, area: &mut InodeArea<'_, '_>, at: u64, plan: &Plan, node: NodeId) -> Result<(), Error> {
+        if plan.raw.layout != Layout::Inline {
+            return Ok(());
+        }
+        let mut before = plan.blocks();
+        match plan.body {
+            Body::Listing => self.for_each_block(node, &mut |block| {
+                if before == 0 {
+                    return area.put(at, block);
+                }
+                before -= 1;
+                Ok(())
+            }),
+            _ => area.put(at, self.target(node)),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The metadata on its way to the sink.
+
+use packline_blocks::{Error, Written, write};
+use packline_runtime::{Sink, zeros};
+
+/// Appends bytes to an image, records them, and hashes them.
+pub(super) struct Output<'s> {
+    sink: &'s mut dyn Sink,
+    position: u64,
+    written: Written,
+    hasher: blake3::Hasher,
+}
+
+impl<'s> Output<'s> {
+    /// Starts at an offset. Adds all bytes to `written`.
+    pub(super) fn new(sink: &'s mut dyn Sink, position: u64, written: Written) -> Output<'s> {
+        Output { sink, position, written, hasher: blake3::Hasher::new() }
+    }
+
+    /// Returns the offset of the next byte.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        write(self.sink, self.position, bytes)?;
+        self.written.add_plain(self.position, bytes);
+        self.hasher.update(bytes);
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Appends zeros up to a multiple of `unit`.
+    pub(super) fn pad(&mut self, unit: u64) -> Result<(), Error> {
+        self.fill(self.position.next_multiple_of(unit))
+    }
+
+    /// Appends zeros up to an offset.
+    pub(super) fn fill(&mut self, to: u64) -> Result<(), Error> {
+        zeros(to.saturating_sub(self.position)).try_for_each(|piece| self.put(piece))
+    }
+
+    /// Returns the record of all parts, and the hash of all bytes.
+    pub(super) fn end(self) -> (Written, blake3::Hash) {
+        (self.written, self.hasher.finalize())
+    }
+}

@@ -1,0 +1,105 @@
+//! Positions of inodes.
+//!
+//! What follows an inode inline must be in one block with it. The bytes left at the end of a block are used for later, smaller inodes.
+
+use std::ops::Range;
+
+use crate::options::BLOCK;
+
+/// Bytes of a slot.
+pub(super) const SLOT: u64 = 32;
+/// Most bytes between the start of an unused range and the end of all inodes. A writer keeps as many.
+pub(super) const WINDOW: u64 = 64 << 10;
+/// Most unused ranges that are remembered.
+const GAPS: usize = 32;
+
+/// An inode to place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Bytes with what follows the inode.
+    pub(super) bytes: u64,
+    /// Whether all bytes must be in one block; there are then at most as many as a block has.
+    pub(super) in_one_block: bool,
+}
+
+/// Chooses positions, which depend on the sequence of calls alone.
+#[derive(Debug, Clone)]
+pub(super) struct Placer {
+    /// Offset after all inodes; a multiple of [`SLOT`].
+    end: u64,
+    /// Unused ranges, each in one block, in their order.
+    gaps: Vec<Range<u64>>,
+}
+
+impl Placer {
+    /// Starts at an offset, a multiple of [`SLOT`]. Offset 0 is the start of a block.
+    pub(super) fn new(start: u64) -> Placer {
+        Placer { end: start, gaps: Vec::new() }
+    }
+
+    /// Returns the offset after all inodes.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Returns the offset of the next inode.
+    pub(super) fn place(&mut self, extent: Extent) -> u64 {
+        let bytes = extent.bytes.next_multiple_of(SLOT);
+        if let Some(index) = self.gaps.iter().position(|gap| gap.end - gap.start >= bytes) {
+            let gap = &mut self.gaps[index];
+            let start = gap.start;
+            gap.start += bytes;
+            if gap.is_empty() {
+                self.gaps.remove(index);
+            }
+            return start;
+        }
+        let left = BLOCK - self.end % BLOCK;
+        if extent.in_one_block && extent.bytes > left {
+            self.gaps.push(self.end..self.end + left);
+            self.end += left;
+        }
+        let start = self.end;
+        self.end += bytes;
+        let least = self.end.saturating_sub(WINDOW);
+        self.gaps.retain(|gap| gap.start >= least);
+        if self.gaps.len() > GAPS {
+            self.gaps.remove(0);
+        }
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use packline_testkit::Random;
+
+    use super::*;
+
+    #[test]
+    fn inodes_do_not_overlap_and_inline_parts_do_not_cross_blocks() {
+        let mut random = Random::new(3);
+        for start in [32, 4000 / 32 * 32] {
+            let mut placer = Placer::new(start);
+            let mut placed = Vec::new();
+            let mut wanted = 0;
+            for _ in 0..20_000 {
+                let in_one_block = random.below(2) == 0;
+                let most = if in_one_block { BLOCK - 32 } else { 9000 };
+                let most = 1 + random.below(most);
+                let extent = Extent { bytes: 32 + random.below(most), in_one_block };
+                let before = placer.end();
+                let at = placer.place(extent);
+                assert!(at >= start && at.is_multiple_of(SLOT) && at + WINDOW >= before);
+                if in_one_block {
+                    assert!(at % BLOCK + extent.bytes <= BLOCK);
+                }
+                placed.push(at..at + extent.bytes);
+                wanted += extent.bytes.next_multiple_of(SLOT);
+            }
+            placed.sort_by_key(|range| range.start);
+            assert!(placed.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            assert!(placer.end() - start < wanted + wanted / 50, "{} for {wanted}", placer.end());
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The superblock of a new image.
+
+use packline_blocks::Error;
+use packline_codec::BareCodec;
+use packline_tree::Tree;
+
+use crate::format::algorithms::{encode_record, number_of};
+use crate::format::inode::CompactTimes;
+use crate::format::kernel::Kernel;
+use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, compat, incompat};
+use crate::options::{BLOCK, BLOCK_BITS, Form, Options, Uuid};
+
+/// What the superblock says of the metadata.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts {
+    pub(super) epoch: i64,
+    /// Features of [`incompat`] that single inodes need.
+    pub(super) features: u32,
+    pub(super) inodes: u64,
+    pub(super) root: u64,
+    pub(super) packed: Option<u64>,
+    pub(super) inode_block: u32,
+    pub(super) xattr_block: u32,
+    /// Number of blocks of the image without padding.
+    pub(super) blocks: u64,
+}
+
+/// Returns the times of compact inodes: with block numbers of 48 bits each inode has its own, otherwise all have the most frequent one.
+pub(super) fn compact_times(options: &Options, tree: &Tree) -> CompactTimes {
+    let wide = options.form() == Form::Extents;
+    CompactTimes { epoch: if wide { 0 } else { majority(tree) }, nanoseconds: 0, wide }
+}
+
+/// Returns the time of more than half of all inodes, if there is one, or else any of their times.
+fn majority(tree: &Tree) -> i64 {
+    let mut time = 0;
+    let mut lead = 0u64;
+    for inode in tree.inodes() {
+        let mtime = tree.meta(inode).mtime;
+        if lead == 0 {
+            time = mtime;
+        }
+        lead = if mtime == time { lead + 1 } else { lead - 1 };
+    }
+    time
+}
+
+/// Returns the block with the superblock. `digest` is a digest of all other bytes.
+///
+/// # Errors
+/// Errors of [`Options::validate`] for the kernel, if an inode needs a feature that it does not have.
+pub(super) fn block(options: &Options, facts: Facts, digest: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut superblock = superblock(options, facts);
+    let needed = superblock.least_kernel();
+    if needed > options.kernel {
+        return Err(unknown(options.kernel, needed));
+    }
+    let records = options.bare_codec().map(|codec| encode_record(codec, cluster_blocks(options)));
+    let records = records.unwrap_or_default();
+    superblock.uuid = match options.uuid {
+        Uuid::Given(uuid) => uuid,
+        Uuid::Derived => derived(&superblock.encode_block(&records), digest),
+    };
+    Ok(superblock.encode_block(&records))
+}
+
+/// Returns the blocks of the largest cluster. It may start in the middle of a block.
+fn cluster_blocks(options: &Options) -> u16 {
+    let more = u64::from(options.form() == Form::Extents);
+    (u64::from(options.block_size) / BLOCK + more).min(256) as u16
+}
+
+fn superblock(options: &Options, facts: Facts) -> Superblock {
+    let mut label = [0; 16];
+    label.iter_mut().zip(&options.label).for_each(|(to, from)| *to = *from);
+    let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
+    let flag = |is_set: bool, feature: u32| if is_set { feature } else { 0 };
+    let features = flag(options.bare_codec().is_some(), coded)
+        | flag(options.form() == Form::Extents, incompat::WIDE)
+        | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS);
+    Superblock {
+        block_bits: BLOCK_BITS,
+        bytes: SUPERBLOCK_BYTES as u64,
+        checksum: None,
+        compat: compat::CHECKSUM | compat::MTIME | compat::XATTR_FILTER,
+        incompat: features | facts.features,
+        root: facts.root,
+        inodes: facts.inodes,
+        epoch: facts.epoch,
+        nanoseconds: 0,
+        // An image cannot say that it was made before the time of its inodes.
+        build_time: u32::try_from(i64::from(options.created) - facts.epoch).unwrap_or(0),
+        blocks: facts.blocks,
+        inode_block: facts.inode_block,
+        xattr_block: facts.xattr_block,
+        uuid: [0; 16],
+        label,
+        algorithms: options.bare_codec().map_or(0, |codec| 1 << number_of(codec)),
+        devices: 0,
+        device_table: 0,
+        xattr_prefixes: 0,
+        xattr_prefix_start: 0,
+        packed: facts.packed,
+        metabox: None,
+    }
+}
+
+/// Whether extents may be parts of clusters, or several files may have one cluster. Extents of deflate are always marked as parts.
+fn shares(options: &Options) -> bool {
+    let is_deflate = matches!(options.bare_codec(), Some(BareCodec::Deflate)) && options.form() == Form::Extents;
+    options.deduplicate || is_deflate
+}
+
+/// Returns a UUID of version 8 that depends on all bytes of the image.
+fn derived(block: &[u8], digest: &[u8]) -> [u8; 16] {
+    let hash = blake3::Hasher::new().update(block).update(digest).finalize();
+    let mut uuid: [u8; 16] = std::array::from_fn(|index| hash.as_bytes()[index]);
+    uuid[6] = uuid[6] & 0x0f | 0x80;
+    uuid[8] = uuid[8] & 0x3f | 0x80;
+    uuid
+}
+
+fn unknown(kernel: Kernel, needed: Kernel) -> Error {
+    let what = format!("an image for Linux {kernel} with features of a later version");
+    Error::Limit { what, expected: format!("Linux {needed} or later") }
+}

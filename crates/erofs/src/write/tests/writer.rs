@@ -1,0 +1,140 @@
+//! Images that the writer makes of files.
+
+use packline_engine::Config;
+use packline_testkit::Random;
+use packline_testkit::mount::{self, Mounted};
+use packline_testkit::snapshot::{Except, assert_same, of_directory, of_model};
+use packline_tree::{Extent, Source as EntrySource};
+
+use super::*;
+use crate::{FileHints, Start, Summary, Writer};
+
+/// The content of a file, and how far it was read.
+struct Reader(Vec<u8>, usize);
+
+impl EntrySource for Reader {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let count = buffer.len().min(self.0.len() - self.1);
+        buffer[..count].copy_from_slice(&self.0[self.1..][..count]);
+        self.1 += count;
+        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+}
+
+fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec<u8>, Summary) {
+    let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+    let lookup = Default::default();
+    let start = Start { root: meta, defaults: meta, input: "test".into(), memory: usize::MAX, verify, lookup };
+    let mut image = Vec::new();
+    let mut writer = Writer::new(&mut image, options.clone(), Config::new(workers, 4 << 20), start).unwrap();
+    for node in nodes {
+        let mut bytes = Vec::new();
+        if let NodeKind::File(content) = &node.kind {
+            content.each(&mut |part| bytes.extend_from_slice(part));
+        }
+        writer.add(&entry(node), FileHints::default(), &mut Reader(bytes, 0)).unwrap();
+    }
+    let summary = writer.finish().unwrap();
+    (image, summary)
+}
+
+/// Options of each form and codec.
+fn all() -> impl Iterator<Item = Options> {
+    let options = |codec, minor| Options { kernel: Kernel::new(6, minor), ..Options::new(Spec::parse(codec).unwrap()) };
+    forms().into_iter().chain([
+        options("lzma:level=2", 1),
+        options("gzip:level=3", 6),
+        options("lzma:level=2", 15),
+        options("gzip:level=3", 15),
+    ])
+}
+
+/// A tree with files that have blocks in common.
+fn nodes(seed: u64) -> Vec<Node> {
+    let mut nodes = trees::random(seed, 80);
+    let mut random = Random::new(seed);
+    let common = random.prose(600_000);
+    let noise = random.noise(300_000);
+    nodes.push(Node::dir("shared"));
+    nodes.push(Node::file("shared/all", common.clone()));
+    nodes.push(Node::file("shared/start", &common[..400_000]));
+    nodes.push(Node::file("shared/end", &common[262_144..]));
+    nodes.push(Node::file("shared/noise", noise.clone()));
+    nodes.push(Node::file("shared/noise2", [&noise[..], b"more"].concat()));
+    nodes.push(Node::file("shared/zeros", vec![0; 1_000_000]));
+    nodes.push(Node::file("shared/hole", [&common[..131_072], &[0; 300_000], &common[..5000]].concat()));
+    nodes.extend((0..300).map(|number| Node::file(format!("shared/small{number}"), random.prose(number * 37))));
+    nodes
+}
+
+#[test]
+fn images_are_read_as_they_were_packed() {
+    for seed in 0..2 {
+        let nodes = nodes(seed);
+        for options in all() {
+            let (image, summary) = pack(&nodes, &options, 0, true);
+            assert_eq!(image.len() as u64, summary.end.padded);
+            assert_eq!(summary.read_back.unwrap().bytes, summary.end.padded);
+            compare(&nodes, &open(image));
+        }
+    }
+}
+
+#[test]
+fn images_without_fragments_or_sharing_or_holes() {
+    let nodes = nodes(7);
+    for options in forms() {
+        let plain = Options { fragments: Fragments::Never, deduplicate: false, sparse: false, ..options.clone() };
+        let (image, summary) = pack(&nodes, &plain, 0, true);
+        assert_eq!((summary.fragments, summary.saved), (0, Default::default()));
+        compare(&nodes, &open(image));
+        let small = Options { block_size: BlockSize::new(8192).unwrap(), fragments: Fragments::SmallFiles, ..options };
+        compare(&nodes, &open(pack(&nodes, &small, 0, true).0));
+    }
+}
+
+#[test]
+fn the_image_does_not_depend_on_the_workers() {
+    let nodes = nodes(5);
+    for options in forms() {
+        let (serial, _) = pack(&nodes, &options, 0, false);
+        for workers in [1, 2, 7] {
+            assert!(pack(&nodes, &options, workers, workers == 2).0 == serial, "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn equal_blocks_are_stored_once() {
+    let common = Random::new(1).noise(10 * 131_072);
+    let nodes = [Node::dir(""), Node::file("a", common.clone()), Node::file("b", [&common[131_072..], b"x"].concat())];
+    for options in forms() {
+        let (image, summary) = pack(&nodes, &options, 0, false);
+        assert_eq!(summary.blocks, 10 + u64::from(options.form() == Form::Flat));
+        assert!(image.len() < 11 * 131_072, "{}", image.len());
+    }
+}
+
+#[test]
+fn the_kernel_reads_what_the_writer_packs() {
+    let nodes = nodes(11);
+    for options in all() {
+        let name = options.codec.name();
+        if !mount::kernel_mounts_erofs(name) {
+            continue;
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pack(&nodes, &options, 2, true).0).unwrap();
+        let mounted = Mounted::erofs(file.path()).unwrap();
+        let found = of_directory(mounted.path()).unwrap();
+        assert_same(&format!("{name} for {}", options.kernel), &of_model(&nodes, true), &found, Except::default());
+    }
+}

@@ -1,0 +1,219 @@
+//! Writes an image: entries and contents in sequence, metadata and superblock at the end.
+
+use std::sync::Arc;
+
+use packline_blocks::{
+    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override,
+    Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+};
+use packline_engine::{Config, QueueStats, Stats, WorkerStats};
+use packline_runtime::{Observer, Sink, Unobserved};
+use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tree};
+
+use super::coder::ImageCoders;
+use super::layout_contents::LayoutContents;
+use super::metadata::{ImageEnd, Source, write_metadata};
+use super::zeros;
+use crate::options::{BLOCK, Form, Options};
+use crate::xattrs::XattrTable;
+
+/// Counts of what was written.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Inodes of the image, by kind.
+    pub counts: Counts,
+    /// Bytes of file content, holes included.
+    pub content_bytes: u64,
+    /// Savings of deduplication and holes.
+    pub saved: Saved,
+    /// Clusters of files in the image.
+    pub blocks: u64,
+    /// Clusters of packed tail ends in the image.
+    pub fragments: u64,
+    /// Bytes of the data area.
+    pub data_bytes: u64,
+    /// Sizes and the end of the image.
+    pub end: ImageEnd,
+    /// Result of reading back, if it was requested.
+    pub read_back: Option<ReadBack>,
+    pub pipeline: Stats,
+    pub queues: Vec<QueueStats>,
+    pub workers: Vec<WorkerStats>,
+}
+
+pub struct Writer<'s> {
+    coders: Arc<ImageCoders>,
+    data: DataArea<'s>,
+    namespace: Namespace,
+    xattrs: XattrTable,
+    options: Options,
+    start: Start,
+    /// Entries added.
+    entries: u64,
+}
+
+impl<'s> Writer<'s> {
+    /// Starts an image in an empty sink. `config` does not change a byte of the image. Its budget limits content in flight; with a small budget,
+    /// one slab at a time is processed.
+    ///
+    /// # Errors
+    /// Errors of [`Options::validate`]; [`Error::Work`] if threads cannot be started.
+    pub fn new(sink: &'s mut dyn Sink, options: Options, config: Config, start: Start) -> Result<Writer<'s>, Error> {
+        options.validate()?;
+        let coders = Arc::new(ImageCoders::new(&options, &start));
+        let of_workers = Arc::<ImageCoders>::clone(&coders);
+        Ok(Writer {
+            data: DataArea::new(sink, data_options(&options, &start), of_workers, config)?,
+            coders,
+            namespace: Namespace::new(start.defaults).with_root(start.root),
+            xattrs: XattrTable::default(),
+            options,
+            start,
+            entries: 0,
+        })
+    }
+
+    /// Adds an entry. The content of a regular file is read from `source`, which must be at the entry.
+    ///
+    /// # Errors
+    /// The first error in the order of the input: of the source, the codec, the sink, the format's limits. After an error the image cannot be
+    /// completed.
+    pub fn add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn EntrySource) -> Result<(), Error> {
+        match self.try_add(entry, hints, source) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.data.first_error(error)),
+        }
+    }
+
+    /// Waits until all contents are read. Some of them may be read after their entries are added.
+    ///
+    /// # Errors
+    /// Errors of [`Writer::add`].
+    pub fn settle(&mut self) -> Result<(), Error> {
+        match self.data.settle() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.data.first_error(error)),
+        }
+    }
+
+    /// The warnings since the last call about files that changed while they were read. All of them are known after [`Writer::settle`].
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        self.data.take_warnings()
+    }
+
+    pub fn progress(&self) -> Progress {
+        Progress { entries: self.entries, content_bytes: self.data.content_bytes(), image_bytes: self.data.position() }
+    }
+
+    /// Finishes the image: data in flight, the metadata, the superblock.
+    ///
+    /// # Errors
+    /// Errors of [`Writer::add`], and hard links without a target.
+    pub fn finish(self) -> Result<Summary, Error> {
+        self.finish_with(&mut Unobserved)
+    }
+
+    /// Does what [`Writer::finish`] does. Calls [`Observer::verifying`] while the image is read back, then [`Observer::stored`] if the observer
+    /// asks for it.
+    ///
+    /// # Errors
+    /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
+    pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
+        let Writer { coders, data, namespace, xattrs, options, start, .. } = self;
+        let CompleteData { mut layout, saved, blocks, content_bytes, checksum, sink, mut written, mut workers, .. } =
+            data.complete()?;
+        let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
+        let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+        let contents = LayoutContents::new(&layout, &options);
+        let source = Source {
+            tree: &tree,
+            contents: &contents,
+            xattrs: &xattrs,
+            options: &options,
+            zeros,
+            data_end: layout.end,
+            data_sum: checksum.unwrap_or(0),
+        };
+        let metadata = write_metadata(&mut *sink, written, &source)?;
+        let verifying = &mut |done, total| observer.verifying(done, total);
+        let read_back = workers.finish(sink, metadata.written, &metadata.superblock, verifying);
+        let read_back = read_back.map_err(|error| named(error, &tree, &layout))?;
+        if observer.lists_data() {
+            report_data(&tree, &layout, observer);
+        }
+        Ok(Summary {
+            counts: Counts::of(&tree),
+            content_bytes,
+            saved,
+            blocks,
+            fragments: layout.fragments.len() as u64,
+            data_bytes: layout.end - BLOCK,
+            end: metadata.end,
+            read_back,
+            pipeline: workers.stats(),
+            queues: workers.queue_stats(),
+            workers: workers.worker_stats(),
+        })
+    }
+
+    fn try_add(&mut self, entry: &Entry, hints: FileHints, source: &mut dyn EntrySource) -> Result<(), Error> {
+        let xattr = if self.options.xattrs { self.xattrs.add(&entry.xattrs, &entry.path)? } else { NO_XATTR };
+        let file = match entry.kind {
+            Kind::File { size } => Some((self.data.add_file(size)?, size)),
+            _ => None,
+        };
+        let payload = file.map_or(0, |(number, _)| number);
+        self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
+        self.entries += 1;
+        if let Some((number, size)) = file {
+            // Flat images have no packed inode.
+            let is_flat = self.options.form() == Form::Flat;
+            let fragments = if is_flat { Override::Off } else { hints.fragments };
+            self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
+        }
+        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+    }
+
+    fn lend_memory(&mut self) -> Result<(), Error> {
+        self.data.lend_memory(TreeMemory {
+            bytes: self.namespace.memory() + self.xattrs.memory(),
+            limit: self.start.memory,
+            entries: self.entries,
+            input: &self.start.input,
+        })
+    }
+}
+
+/// Adds the name of the part at the offset to an error of reading back.
+fn named(error: Error, tree: &Tree, data: &DataLayout) -> Error {
+    match error {
+        Error::ReadBack { offset, what, is } if what.is_empty() => {
+            let what = if offset < data.end { block_at(offset, tree, data) } else { "the metadata".into() };
+            Error::ReadBack { offset, what, is }
+        }
+        other => other,
+    }
+}
+
+/// Returns how contents are stored. The superblock has the first block alone.
+fn data_options(options: &Options, start: &Start) -> DataOptions {
+    let compresses = options.bare_codec().is_some();
+    DataOptions {
+        block_size: options.block_size,
+        fragment_size: options.block_size.into(),
+        fragments: options.fragments,
+        deduplicate: options.deduplicate,
+        sharing: Sharing::Blocks,
+        sparse: options.sparse,
+        stored_blocks: false,
+        stored_fragments: false,
+        compresses,
+        pad: options.pad,
+        layout: Layout::Compact,
+        unit: if options.form() == Form::Extents { 1 } else { BLOCK as u32 },
+        start: BLOCK,
+        checksum: true,
+        verify: start.verify,
+        looks_up: compresses && !start.lookup.is_empty(),
+    }
+}

@@ -1,0 +1,134 @@
+//! Extended attributes: those that many inodes have are stored once, the others after each inode.
+
+use packline_blocks::{Error, XattrSets};
+use packline_tree::{NO_XATTR, Tree};
+
+use super::output::Output;
+use crate::format::xattr::{self, HEADER_BYTES, SHARED_BYTES, SHARED_MOST, entry_bytes};
+use crate::xattrs::XattrTable;
+
+/// Unit of the numbers of shared attributes.
+const SHARED_UNIT: u64 = 4;
+
+/// Bytes that are written at once.
+const STEP: usize = 64 << 10;
+
+/// A shared attribute.
+#[derive(Debug, Clone, Copy)]
+struct Shared {
+    /// Indices of key and value.
+    pair: (u32, u32),
+    number: u32,
+}
+
+/// The attributes of an image, and where each of them is stored.
+pub(super) struct Xattrs<'x> {
+    sets: &'x XattrSets,
+    /// Sorted by pair.
+    shared: Vec<Shared>,
+    /// Bytes of all shared attributes.
+    shared_bytes: u64,
+}
+
+/// The attributes of a set.
+struct Parts {
+    /// Numbers of shared attributes.
+    shared: Vec<u32>,
+    /// Key and value of the others.
+    own: Vec<(u32, u32)>,
+}
+
+impl<'x> Xattrs<'x> {
+    /// Chooses the shared attributes: those that take fewer bytes so.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the shared attributes take more than 16 GiB.
+    pub(super) fn new(table: &'x XattrTable, tree: &Tree) -> Result<Xattrs<'x>, Error> {
+        let sets = &table.sets;
+        let mut uses = vec![0u32; sets.count() as usize];
+        for set in tree.inodes().map(|inode| tree.xattr(inode)).filter(|set| *set != NO_XATTR) {
+            if let Some(uses) = uses.get_mut(set as usize) {
+                *uses += 1;
+            }
+        }
+        let of_set = |(set, uses): (u32, u32)| sets.pairs(set).map(move |pair| (pair, u64::from(uses)));
+        let mut pairs: Vec<((u32, u32), u64)> = (0..).zip(uses).flat_map(of_set).collect();
+        pairs.sort_unstable();
+        pairs.dedup_by(|next, first| {
+            let is_same = next.0 == first.0;
+            first.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        let mut xattrs = Xattrs { sets, shared: Vec::new(), shared_bytes: 0 };
+        for (pair, uses) in pairs {
+            let bytes = entry_bytes(sets.key(pair.0), sets.value(pair.1));
+            if bytes + uses * SHARED_BYTES < uses * bytes {
+                xattrs.share(pair, bytes)?;
+            }
+        }
+        xattrs.shared.shrink_to_fit();
+        Ok(xattrs)
+    }
+
+    fn share(&mut self, pair: (u32, u32), bytes: u64) -> Result<(), Error> {
+        let number = u32::try_from(self.shared_bytes / SHARED_UNIT).map_err(|_| Error::Limit {
+            what: format!("{} bytes of extended attributes that inodes share", self.shared_bytes),
+            expected: "less than 16 GiB".into(),
+        })?;
+        self.shared.push(Shared { pair, number });
+        self.shared_bytes += bytes;
+        Ok(())
+    }
+
+    fn parts(&self, set: u32) -> Parts {
+        let mut parts = Parts { shared: Vec::new(), own: Vec::new() };
+        for pair in self.sets.pairs(set) {
+            match self.shared.binary_search_by_key(&pair, |shared| shared.pair) {
+                Ok(index) if parts.shared.len() < SHARED_MOST => parts.shared.push(self.shared[index].number),
+                _ => parts.own.push(pair),
+            }
+        }
+        parts
+    }
+
+    /// Whether a set exists.
+    pub(super) fn has(&self, set: u32) -> bool {
+        set < self.sets.count()
+    }
+
+    /// Returns the bytes of a set after an inode.
+    pub(super) fn bytes(&self, set: u32) -> u64 {
+        let parts = self.parts(set);
+        let own = parts.own.iter().map(|(key, value)| entry_bytes(self.sets.key(*key), self.sets.value(*value)));
+        HEADER_BYTES + parts.shared.len() as u64 * SHARED_BYTES + own.sum::<u64>()
+    }
+
+    /// Appends a set as it follows an inode.
+    pub(super) fn encode(&self, set: u32, out: &mut Vec<u8>) {
+        let parts = self.parts(set);
+        let keys = self.sets.pairs(set).map(|(key, _)| self.sets.key(key));
+        out.extend_from_slice(&xattr::header(keys, parts.shared.len() as u8));
+        parts.shared.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+        for (key, value) in parts.own {
+            xattr::put_entry(out, self.sets.key(key), self.sets.value(value));
+        }
+    }
+
+    /// Writes the shared attributes.
+    pub(super) fn write_shared(&self, out: &mut Output<'_>) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        for Shared { pair: (key, value), .. } in &self.shared {
+            xattr::put_entry(&mut bytes, self.sets.key(*key), self.sets.value(*value));
+            if bytes.len() >= STEP {
+                out.put(&bytes)?;
+                bytes.clear();
+            }
+        }
+        out.put(&bytes)
+    }
+
+    /// Returns the bytes of all shared attributes.
+    pub(super) fn shared_bytes(&self) -> u64 {
+        self.shared_bytes
+    }
+}

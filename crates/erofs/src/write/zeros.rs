@@ -1,0 +1,41 @@
+//! The zeros that holes refer to, in images whose format has no holes.
+
+use std::sync::Arc;
+
+use packline_blocks::{DataLayout, Error, Written, write};
+use packline_runtime::{Sink, TaskError};
+
+use super::coder::{ImageCoders, zeros};
+use super::map::Zeros;
+use crate::options::{BLOCK, Form, Options};
+
+/// Stores zeros after the data area, if there are holes in clusters. Moves the end of the data area.
+///
+/// # Errors
+/// Errors of the codec and the sink.
+pub(super) fn store(
+    options: &Options,
+    coders: &Arc<ImageCoders>,
+    layout: &mut DataLayout,
+    sink: &mut dyn Sink,
+    written: &mut Written,
+) -> Result<Option<Zeros>, Error> {
+    if options.form() != Form::Clusters || !layout.numbers.contains(&0) {
+        return Ok(None);
+    }
+    let content = u64::from(options.block_size);
+    let cluster = zeros(coders, content as usize)?;
+    if cluster.len() as u64 >= content {
+        return Err(Error::internal(format!("{content} zeros that do not get smaller")));
+    }
+    let mut put = |bytes: &[u8]| {
+        let start = layout.end;
+        write(&mut *sink, start, bytes)?;
+        written.add_plain(start, bytes);
+        layout.end += bytes.len() as u64;
+        Ok::<u64, Error>(start)
+    };
+    let start = put(&cluster)?;
+    let plain = put(&[0; BLOCK as usize])?;
+    Ok(Some(Zeros { start, bytes: cluster.len() as u32, content: content as u32, plain }))
+}

@@ -1,0 +1,116 @@
+//! The options of an image by its file system, and the facts about them that the phases of a pack need.
+
+use packline_blocks::{Error, min_window};
+use packline_cache::Lookup;
+use packline_codec::{Footprint, METADATA_BLOCK_SIZE, Spec};
+use packline_runtime::memory::Demand;
+
+use crate::sources::changes::limits::EntryLimits;
+
+/// The options that determine the bytes of an image, by its file system.
+#[derive(Debug, Clone)]
+pub enum ImageOptions {
+    /// A SquashFS image.
+    SquashFs(packline_squashfs::Options),
+    /// An EROFS image.
+    Erofs(packline_erofs::Options),
+}
+
+impl From<packline_squashfs::Options> for ImageOptions {
+    fn from(options: packline_squashfs::Options) -> ImageOptions {
+        ImageOptions::SquashFs(options)
+    }
+}
+
+impl From<packline_erofs::Options> for ImageOptions {
+    fn from(options: packline_erofs::Options) -> ImageOptions {
+        ImageOptions::Erofs(options)
+    }
+}
+
+impl ImageOptions {
+    /// The codec of the contents.
+    pub fn codec(&self) -> &Spec {
+        match self {
+            ImageOptions::SquashFs(options) => &options.codec,
+            ImageOptions::Erofs(options) => &options.codec,
+        }
+    }
+
+    /// The codec of the contents, to change it.
+    pub fn codec_mut(&mut self) -> &mut Spec {
+        match self {
+            ImageOptions::SquashFs(options) => &mut options.codec,
+            ImageOptions::Erofs(options) => &mut options.codec,
+        }
+    }
+
+    /// Checks that the options go together.
+    pub(super) fn validate(&self) -> Result<(), Error> {
+        match self {
+            ImageOptions::SquashFs(options) => Ok(options.codec.validate(options.block_size.bytes())?),
+            ImageOptions::Erofs(options) => options.validate(),
+        }
+    }
+
+    /// The largest number of bytes of content that are compressed together.
+    pub(super) fn block_size(&self) -> u32 {
+        match self {
+            ImageOptions::SquashFs(options) => options.block_size.into(),
+            ImageOptions::Erofs(options) => options.block_size.into(),
+        }
+    }
+
+    /// The smallest window in bytes that occupies all workers.
+    pub(super) fn min_window(&self) -> usize {
+        match self {
+            ImageOptions::SquashFs(options) => min_window(options.block_size),
+            ImageOptions::Erofs(options) => min_window(options.block_size),
+        }
+    }
+
+    /// Whether extended attributes are stored.
+    pub(super) fn xattrs(&self) -> bool {
+        match self {
+            ImageOptions::SquashFs(options) => options.xattrs,
+            ImageOptions::Erofs(options) => options.xattrs,
+        }
+    }
+
+    /// The image is padded to a multiple of this many bytes.
+    #[cfg(feature = "verity")]
+    pub(super) fn pad(&self) -> u32 {
+        match self {
+            ImageOptions::SquashFs(options) => options.pad,
+            ImageOptions::Erofs(options) => options.pad,
+        }
+    }
+
+    /// The limits of the attributes of an entry.
+    pub(super) fn limits(&self) -> EntryLimits {
+        match self {
+            ImageOptions::SquashFs(_) => EntryLimits::SQUASHFS,
+            ImageOptions::Erofs(_) => EntryLimits::EROFS,
+        }
+    }
+
+    /// Memory of the encoders of one worker and of its buffers: an input block and an output block. `verify` is whether the image is read back:
+    /// a decoder replaces the encoders then.
+    pub(super) fn demand(&self, lookup: &Lookup, verify: bool) -> Demand {
+        let codec = self.codec();
+        let block = self.block_size() as usize;
+        let Footprint { encoder, decoder } = match self {
+            ImageOptions::SquashFs(_) => Footprint {
+                encoder: codec.footprint(block).encoder + codec.footprint(METADATA_BLOCK_SIZE).encoder,
+                decoder: codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder,
+            },
+            // An unknown codec fails before anything is written. A buffer for decoded blocks is part of the decoder.
+            ImageOptions::Erofs(_) => codec
+                .bare_footprint(block)
+                .map_or_else(|_| codec.footprint(block), |bare| Footprint { decoder: bare.decoder + block, ..bare }),
+        };
+        let encoders = encoder + lookup.encoder_memory(codec, block);
+        let decoder = if verify { decoder } else { 0 };
+        Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
+    }
+}

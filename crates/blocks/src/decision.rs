@@ -156,12 +156,12 @@ impl Decisions {
         for (file, other) in self.replaced {
             self.files[file as usize] = self.files[other as usize];
         }
-        let (files, fragments) = (self.files, self.fragments.into_table());
+        let (files, (fragments, fragment_clusters)) = (self.files, self.fragments.into_table());
         Ok(match self.sharing {
             Sharing::Runs => DataLayout { files, sizes: self.list, fragments, end, ..DataLayout::default() },
             Sharing::Blocks => {
                 let places = self.blocks.into_places();
-                DataLayout { files, numbers: self.list, places, fragments, end, ..DataLayout::default() }
+                DataLayout { files, numbers: self.list, places, fragments, fragment_clusters, end, sizes: Vec::new() }
             }
         })
     }
@@ -177,7 +177,7 @@ impl Decisions {
             (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
             (piece, PieceHash::Zero) => {
                 drop(batch.take_memory(reserved(piece, item.range.len())));
-                self.holes(item.file, 1)?;
+                self.add_holes(item.file, 1, item.range.len() as u64)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
             (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
@@ -196,11 +196,16 @@ impl Decisions {
         }
     }
 
+    /// Adds blocks without bytes; the last of them may be short.
     fn holes(&mut self, file: u32, count: u64) -> Result<(), Error> {
-        let file = &mut self.files[file as usize];
         let block_size = u64::from(self.block_size);
-        let left = file.size - (u64::from(file.blocks) * block_size).min(file.size);
-        let bytes = left.min(count.saturating_mul(block_size));
+        let FileLayout { size, blocks, .. } = self.files[file as usize];
+        let left = size - (u64::from(blocks) * block_size).min(size);
+        self.add_holes(file, count, left.min(count.saturating_mul(block_size)))
+    }
+
+    fn add_holes(&mut self, file: u32, count: u64, bytes: u64) -> Result<(), Error> {
+        let file = &mut self.files[file as usize];
         file.sparse += bytes;
         self.saved.sparse_bytes += bytes;
         let blocks = u64::from(file.blocks) + count;

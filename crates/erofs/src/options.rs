@@ -1,7 +1,7 @@
 //! Options of an image.
 
 use packline_blocks::{BlockSize, Error, Fragments};
-use packline_codec::{BareCodec, Spec};
+use packline_codec::{BareCodec, CodecError, Footprint, Spec};
 use packline_runtime::escape::Escape;
 
 use crate::format::algorithms::{self, STORED_MOST};
@@ -127,6 +127,20 @@ impl Options {
             needs.push((feature, Kernel::of_feature(incompat::FRAGMENTS)));
         }
         Ok(needs)
+    }
+
+    /// Returns the number of bytes of content that are hashed, shared and compressed by one worker. Clusters are cut from longer segments.
+    pub fn segment_size(&self) -> BlockSize {
+        if self.form() == Form::Clusters { BlockSize::MAX } else { self.block_size }
+    }
+
+    /// Returns the memory of the encoder and the decoder of one worker.
+    ///
+    /// # Errors
+    /// Errors of [`Options::validate`] about the codec.
+    pub fn footprint(&self) -> Result<Footprint, CodecError> {
+        let size = self.block_size.bytes();
+        if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
     }
 
     pub(crate) fn form(&self) -> Form {

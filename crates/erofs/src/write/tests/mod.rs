@@ -12,7 +12,7 @@ use std::sync::Arc;
 use packline_blocks::{BlockSize, Fragments, Written};
 use packline_codec::Spec;
 use packline_testkit::model::{Node, NodeKind};
-use packline_tree::{Device, Entry, Kind, Meta, Namespace, Tree, Xattr};
+use packline_tree::{Device, Entry, Kind, Meta, Namespace, Time, Tree, Xattr};
 use packline_volume::{Files, Node as Found, NodeId, RandomSettings, Volume, Walk};
 
 use super::metadata::{ImageEnd, Source, write_metadata};
@@ -49,7 +49,7 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
 }
 
 fn tree_of(nodes: &[Node], store: &mut Store, xattrs: &mut XattrTable) -> Tree {
-    let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 });
+    let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() });
     let mut last = None;
     for (number, node) in nodes.iter().enumerate() {
         let entry = entry(node);
@@ -85,7 +85,7 @@ fn entry(node: &Node) -> Entry {
         NodeKind::Fifo => Kind::Fifo,
         NodeKind::Socket => Kind::Socket,
     };
-    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: node.mtime };
+    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: Time::from_seconds(node.mtime) };
     let xattr = |(name, value): &(Vec<u8>, Vec<u8>)| Xattr { name: name.clone(), value: value.clone() };
     Entry { path: node.path.clone(), kind, meta, xattrs: node.xattrs.iter().map(xattr).collect() }
 }
@@ -109,7 +109,11 @@ fn compare(nodes: &[Node], image: &Image) {
         }
         let what = visit.path.escape_ascii().to_string();
         let meta = visit.inode.meta;
-        assert_eq!((meta.mode, meta.uid, meta.gid, meta.mtime), (node.mode, node.uid, node.gid, node.mtime), "{what}");
+        assert_eq!(
+            (meta.mode, meta.uid, meta.gid, meta.mtime.seconds()),
+            (node.mode, node.uid, node.gid, node.mtime),
+            "{what}"
+        );
         let mut xattrs = Volume::xattrs(image, &visit.inode).unwrap();
         xattrs.sort();
         let mut wanted = entry(node).xattrs;

@@ -30,7 +30,7 @@ impl EntrySource for Reader {
 }
 
 fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec<u8>, Summary) {
-    let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+    let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
     let lookup = Default::default();
     let start = Start { root: meta, defaults: meta, input: "test".into(), memory: usize::MAX, verify, lookup };
     let mut image = Vec::new();

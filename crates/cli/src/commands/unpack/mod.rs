@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest};
+use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest, UnpackSummary};
 use packline::{Error, RestoreAttributes};
-use packline_image::Duplicates;
+use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 use packline_volume::Node;
 
@@ -162,9 +162,10 @@ impl Command for Unpack {
         invocation.need(&[("null", "exclude-from")])?;
         let place = self.place.place(io)?;
         let is_lrz = place.content_kind() == Some(ContentKind::Lrz);
+        let mut opened = None;
         if self.dest.is_none() && !is_lrz {
             // A fault of IMAGE is more important than a missing DEST.
-            place.open(packline_image::metadata_cache(None)).map_err(explain)?;
+            opened = Some(self.open(&place, io).map_err(explain)?);
         }
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
@@ -172,7 +173,7 @@ impl Command for Unpack {
             self.refuse_options_for_lrz(&destination, to_tar, invocation)?
         } else {
             self.refuse_options(to_tar, invocation)?;
-            self.check_for_entry(&place, to_tar, io)?;
+            opened = opened.or(self.check_for_entry(&place, to_tar, io)?);
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
@@ -193,8 +194,11 @@ impl Command for Unpack {
             Destination::Directory(destination)
         };
         let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
-        let unpacked = with_observer(io, self.reporting.bar(), |observer| {
-            packline::requests::unpack(&place, request, to, password.as_deref(), observer)
+        let unpacked = with_observer(io, self.reporting.bar(), |observer| match (opened, to) {
+            (Some(image), Destination::Directory(path)) => {
+                Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))
+            }
+            (_, to) => packline::requests::unpack(&place, request, to, password.as_deref(), observer),
         });
         let peak = (io.host.peak_memory)();
         let (object, text, bytes, failed) = report::summary(&unpacked.map_err(explain)?, peak);
@@ -238,24 +242,30 @@ impl Unpack {
         }
     }
 
+    fn open(&self, place: &ImagePlace, io: &Io) -> Result<OpenedImage, Error> {
+        place.open(packline_image::metadata_cache(self.machine.resources(&io.host).memory))
+    }
+
     /// Compares a new DEST with the entries, because DEST may be meant as the first pattern: packline warns of a directory, and any other
-    /// entry is an error. `./DIR`, `/DIR`, `DIR/` and the name of the directory that --subdir unpacks are destinations.
-    fn check_for_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) -> Result<(), Failure> {
-        let Some(dest) = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none()) else { return Ok(()) };
+    /// entry is an error. `./DIR`, `/DIR`, `DIR/` and the name of the directory that --subdir unpacks are destinations. Returns the image if
+    /// it was opened.
+    fn check_for_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) -> Result<Option<OpenedImage>, Failure> {
+        let dest = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none());
+        let Some(dest) = dest else { return Ok(None) };
         let typed = dest.as_os_str().as_encoded_bytes();
         let is_explicit = typed.starts_with(b"/") || typed.starts_with(b"./") || typed.ends_with(b"/");
         if is_explicit || dest.symlink_metadata().is_ok() {
-            return Ok(());
+            return Ok(None);
         }
         // A path or an image that is not valid is an error later.
-        let Ok(path) = packline_tree::path::canonical(typed) else { return Ok(()) };
-        let Ok(image) = place.open(packline_image::metadata_cache(None)) else { return Ok(()) };
-        let Ok(Some(inode)) = image.volume.resolve(&path) else { return Ok(()) };
+        let Ok(path) = packline_tree::path::canonical(typed) else { return Ok(None) };
+        let Ok(opened) = self.open(place, io) else { return Ok(None) };
+        let Ok(Some(inode)) = opened.volume.resolve(&path) else { return Ok(Some(opened)) };
         let image = place.path.escaped();
         let entry = dest.escaped();
         if matches!(inode.node, Node::Directory(_)) {
             io.warn(&format!("{entry} is an entry of the image; to unpack it: packline unpack {image} DIR {entry}"));
-            return Ok(());
+            return Ok(Some(opened));
         }
         Err(Failure::usage(format!(
             "{entry} is an entry of the image, not a destination; packline unpack {image} DIR {entry} unpacks it; write \

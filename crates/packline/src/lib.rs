@@ -57,6 +57,7 @@ pub use packline_image::{Output, RestoreAttributes, Selection};
 pub use packline_runtime::{
     EntryInfo, EntryKind, MemoryFault, Observer, Pass, Progress, Resources, StoredData, Unobserved,
 };
+pub use packline_tree::ReadErrors;
 pub use sources::source::Source;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub use streams::convert::{compress, decompress};

@@ -198,7 +198,12 @@ impl Invocation {
         let is_default = self.memory.is_none_or(|long| !self.has(long));
         let runs_alone = self.text("jobs").is_some_and(|jobs| jobs == "0");
         if !is_default || !address_space_limits_memory(usize::from(!runs_alone)) {
-            return self.memory.map(|long| format!("--{long} allows more"));
+            return self.memory.map(|long| match self.text(long).and_then(OsStr::to_str) {
+                Some(typed) if long == "mem" && typed.parse::<u16>().is_ok() => {
+                    format!("--{long} {typed} is in bytes; did you mean {typed}M?")
+                }
+                _ => format!("give a larger --{long}"),
+            });
         }
         // A mount needs workers.
         let can_run_alone = self.matches.try_contains_id("jobs").is_ok() && self.command != "mount" && !runs_alone;

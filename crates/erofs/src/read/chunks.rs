@@ -58,6 +58,16 @@ impl ChunkPieces {
         Ok(ChunkFormat::block_number(self.cursor.read_u32()?))
     }
 
+    /// Returns the length of the chunk that starts at an offset, up to the end of the file's last block, and the start of the chunk; `None` for
+    /// a hole.
+    ///
+    /// # Errors
+    /// Errors of reading the entry.
+    pub(super) fn chunk(&mut self, offset: u64) -> Result<(u64, Option<ChunkStart>), ReadError> {
+        let left = (self.size - offset).next_multiple_of(1 << self.store.regions().block_bits());
+        Ok((left.min(1 << self.format.bits), self.start_of(offset)?))
+    }
+
     /// Returns the end in the file of the chunk with a byte.
     fn end_of(&self, offset: u64) -> u64 {
         let next = (offset >> self.format.bits) + 1;

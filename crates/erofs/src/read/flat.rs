@@ -72,7 +72,7 @@ impl FlatPieces {
 }
 
 /// Returns the bytes of inline content that are in blocks: all blocks but the last one.
-fn blocks_of_inline(size: u64, block_bits: u8) -> u64 {
+pub(super) fn blocks_of_inline(size: u64, block_bits: u8) -> u64 {
     size.div_ceil(1 << block_bits).saturating_sub(1) << block_bits
 }
 

@@ -46,6 +46,17 @@ struct Inner {
     facts: Facts,
 }
 
+/// How an image at a known position is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenAt {
+    /// Byte of the input at which the image starts.
+    pub offset: u64,
+    /// Size in bytes of the cache of decompressed metadata.
+    pub metadata_cache: usize,
+    /// Whether a superblock with a wrong checksum is an error.
+    pub checksum: bool,
+}
+
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Image").field("superblock", &self.inner.superblock).finish_non_exhaustive()
@@ -59,10 +70,10 @@ impl Image {
     /// # Errors
     /// [`ReadError`] if the input is not an image, breaks a rule, or needs a feature or devices that are missing.
     pub fn open(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], opening: Opening) -> Result<Image, ReadError> {
-        let cache = opening.metadata_cache;
+        let at = |offset| OpenAt { offset, metadata_cache: opening.metadata_cache, checksum: true };
         let first = match opening.origin {
-            Origin::At(offset) => return Image::at(input, devices, offset, cache),
-            Origin::Find => Image::at(Arc::clone(&input), devices, 0, cache),
+            Origin::At(offset) => return Image::open_at(input, devices, at(offset)),
+            Origin::Find => Image::open_at(Arc::clone(&input), devices, at(0)),
         };
         let fault = match first {
             Err(fault) if !matches!(fault, ReadError::Input { .. }) => fault,
@@ -76,7 +87,7 @@ impl Image {
         for _ in 0..TRIED_MOST {
             let found = find_image(input.as_ref(), from..u64::MAX).map_err(|cause| ReadError::input(from, cause))?;
             let Some(offset) = found else { break };
-            match Image::at(Arc::clone(&input), devices, offset, cache) {
+            match Image::open_at(Arc::clone(&input), devices, at(offset)) {
                 Err(ReadError::Corrupt(_) | ReadError::Unsupported(_)) => from = offset + 1,
                 opened => return opened,
             }
@@ -84,12 +95,16 @@ impl Image {
         Err(fault)
     }
 
-    fn at(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], origin: u64, cache: usize) -> Result<Image, ReadError> {
-        let superblock = Arc::new(superblock_at(input.as_ref(), origin)?);
-        let mut regions = Regions::new(input, origin, superblock.block_bits);
+    /// Opens the image at a known position; `devices` as for [`Image::open`].
+    ///
+    /// # Errors
+    /// As for [`Image::open`].
+    pub fn open_at(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], at: OpenAt) -> Result<Image, ReadError> {
+        let superblock = Arc::new(read_superblock(input.as_ref(), at.offset, at.checksum)?);
+        let mut regions = Regions::new(input, at.offset, superblock.block_bits);
         let slots = device_slots(&superblock, &regions)?;
         regions.add_devices(slots, devices)?;
-        let store = Arc::new(Store::new(regions, &Arc::new(Cache::new(cache))));
+        let store = Arc::new(Store::new(regions, &Arc::new(Cache::new(at.metadata_cache))));
         let image = MapImage {
             block_bits: superblock.block_bits,
             algorithms: Algorithms::read(&superblock, store.as_ref())?,
@@ -164,6 +179,11 @@ impl Image {
 
 /// Reads the superblock of the image at byte `origin` of the input, and compares its checksum.
 pub(super) fn superblock_at(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+    read_superblock(input, origin, true)
+}
+
+/// Like [`superblock_at`], comparing the checksum only if `check` is set.
+fn read_superblock(input: &dyn Input, origin: u64, check: bool) -> Result<Superblock, ReadError> {
     let start = origin.saturating_add(SUPERBLOCK_START);
     let space = input.size().saturating_sub(start);
     if space < SUPERBLOCK_BYTES as u64 {
@@ -176,7 +196,7 @@ pub(super) fn superblock_at(input: &dyn Input, origin: u64) -> Result<Superblock
     let present = space.min(bytes.len() as u64) as usize;
     read(&mut bytes[..present])?;
     let superblock = Superblock::decode(&bytes)?;
-    if superblock.checksum.is_some() {
+    if superblock.checksum.is_some() && check {
         let length = superblock.checked_bytes();
         if length > space {
             let what = format!("superblock in a block of {} bytes", superblock.block_size());

@@ -64,6 +64,21 @@ impl Xattrs<'_> {
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
     pub(super) fn read(&self, inode: &PlacedInode) -> Result<Vec<Xattr>, ReadError> {
+        self.read_kept(inode, Kept::Names)
+    }
+
+    /// Reads the fingerprint of an inode: the value of the attribute whose name is a long prefix. `None` if there is no such attribute.
+    ///
+    /// # Errors
+    /// Errors of [`Xattrs::read`].
+    pub(super) fn fingerprint(&self, inode: &PlacedInode) -> Result<Option<Vec<u8>>, ReadError> {
+        let number = self.superblock.fingerprint_prefix.map(usize::from);
+        let Some(prefix) = number.and_then(|number| self.prefixes.get(number)) else { return Ok(None) };
+        let internal = self.read_kept(inode, Kept::Internal)?;
+        Ok(internal.into_iter().find(|xattr| xattr.name == prefix.infix).map(|xattr| xattr.value))
+    }
+
+    fn read_kept(&self, inode: &PlacedInode, kept: Kept) -> Result<Vec<Xattr>, ReadError> {
         let start = inode.xattrs();
         let end = start + inode.raw.xattr_bytes;
         if start == end {
@@ -81,7 +96,7 @@ impl Xattrs<'_> {
         for _ in 0..shared_count {
             shared.push(cursor.read_u32()?);
         }
-        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes };
+        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes, kept };
         // The bytes after the last entry may be fewer than a header.
         while cursor.at() + ENTRY_BYTES <= end {
             set.entry(&mut cursor, end)?;
@@ -101,8 +116,18 @@ impl Xattrs<'_> {
     }
 }
 
+/// The attributes that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Those that the kernel lists.
+    Names,
+    /// Those that it does not list.
+    Internal,
+}
+
 /// The attributes so far.
 struct Set<'s> {
+    kept: Kept,
     xattrs: Vec<Xattr>,
     /// Bytes left of the limit.
     left: u64,
@@ -120,9 +145,9 @@ impl Set<'_> {
             return Err(corrupt(at, what, format!("at most {}, which its inode has", end - at)));
         }
         let mut name = match header.prefix(self.prefixes) {
-            NamePrefix::Name(prefix) => prefix,
-            // The kernel does not list such attributes.
-            NamePrefix::Internal => {
+            NamePrefix::Name(prefix) if self.kept == Kept::Names => prefix,
+            NamePrefix::Internal(prefix) if self.kept == Kept::Internal => prefix,
+            NamePrefix::Name(_) | NamePrefix::Internal(_) => {
                 cursor.seek(at + bytes);
                 return Ok(());
             }

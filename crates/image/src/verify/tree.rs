@@ -4,28 +4,45 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use packline_runtime::unless_cancelled;
+use packline_runtime::escape::Escape;
+use packline_runtime::{unless_cancelled, zeros};
 use packline_volume::{
-    Event, Inode, Node, NodeId, ReadError, ReadSettings, Reading, Report, Request, SharedUses, SharedVolume, Visit,
+    Event, FileData, Inode, Node, NodeId, ReadError, ReadSettings, Reading, Report, Request, SharedUses, SharedVolume, Visit,
     Walk,
 };
+use sha2::{Digest, Sha256};
 
 /// Memory for a file in bytes, rounded up: its record, its entry in the set of visited directories, the use of its tail end.
 pub(super) const NOTED: u64 = 64;
 
-/// Checks the tree and reads all contents. `most` is the maximum number of files to record.
+/// The part of an image that is checked.
+#[derive(Clone, Copy)]
+pub struct PartScope<'s> {
+    /// The inode to check, with everything below it.
+    pub from: NodeId,
+    /// Whether contents are read. Otherwise only their positions are checked.
+    pub contents: bool,
+    /// Returns the stored SHA-256 of a file with content. `None` compares nothing; a file without a hash is noted.
+    pub hashes: Option<&'s dyn Fn(NodeId) -> Result<Option<Sha256Hash>, ReadError>>,
+}
+
+/// A SHA-256.
+pub type Sha256Hash = [u8; 32];
+
+/// Checks a part of the tree, and its contents. `most` is the maximum number of files to record.
 ///
 /// # Errors
 /// Errors that are not faults of the image: [`ReadError::Work`], [`ReadError::Unsupported`].
 pub(super) fn check(
     volume: &SharedVolume,
+    scope: PartScope<'_>,
     settings: &ReadSettings,
     most: usize,
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
-    let mut tree = Tree { volume, report, files: Files::default(), path: Vec::new(), uses: SharedUses::new() };
+    let mut tree = Tree { volume, scope, report, files: Files::default(), path: Vec::new(), uses: SharedUses::new() };
     let mut content = 0u64;
-    for visit in Walk::new(volume, volume.root(), Vec::new()) {
+    for visit in Walk::new(volume, scope.from, Vec::new()) {
         unless_cancelled(&settings.engine.cancel)?;
         match visit {
             Ok(visit) => content = content.saturating_add(tree.visit(&visit)?),
@@ -39,12 +56,13 @@ pub(super) fn check(
     }
     tree.leave(0);
     tree.check_names();
-    tree.read_contents(content, settings)
+    if scope.contents { tree.read_contents(content, settings) } else { Ok(()) }
 }
 
 /// The tree as far as it was walked.
 struct Tree<'t, 'x> {
     volume: &'t SharedVolume,
+    scope: PartScope<'t>,
     report: &'t mut Report<'x>,
     files: Files,
     /// The directories from the root to the last entry.
@@ -86,8 +104,23 @@ impl Tree<'_, '_> {
         }
         let Node::File(file) = &inode.node else { return Ok(0) };
         self.report.totals.files += 1;
-        self.uses.note(self.volume.as_ref(), file);
+        if self.scope.contents {
+            self.uses.note(self.volume.as_ref(), file);
+        } else {
+            self.check_pieces(path, file)?;
+        }
         Ok(file.size)
+    }
+
+    /// Checks the positions of a file's content.
+    fn check_pieces(&mut self, path: &[u8], file: &FileData) -> Result<(), ReadError> {
+        let mut pieces = self.volume.pieces(file, 0);
+        while let Some(piece) = pieces.next_piece() {
+            if let Err(missing) = piece {
+                self.report.unread(Some(path), missing.error)?;
+            }
+        }
+        Ok(())
     }
 
     /// Leaves the directories at this depth and below it, and checks their link counts.
@@ -104,9 +137,9 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// Compares the link counts of files with their names.
+    /// Compares the link counts of files with their names, if all names are in the part.
     fn check_names(&mut self) {
-        if self.report.totals.faults > 0 {
+        if self.report.totals.faults > 0 || self.scope.from != self.volume.root() {
             return;
         }
         for (at, File { names, links, .. }) in self.files.0.iter().filter(|(_, file)| file.names != file.links) {
@@ -118,28 +151,37 @@ impl Tree<'_, '_> {
 
     /// Reads all files in the order of the tree, each once; `total` bytes in all.
     fn read_contents(self, total: u64, settings: &ReadSettings) -> Result<(), ReadError> {
-        let Tree { volume, report, mut files, uses, .. } = self;
+        let Tree { volume, scope, report, mut files, uses, .. } = self;
         // The first walk reported the faults of the tree.
-        let visits = Walk::new(volume, volume.root(), Vec::new()).filter_map(Result::ok);
+        let visits = Walk::new(volume, scope.from, Vec::new()).filter_map(Result::ok);
         let requests = visits.filter_map(|visit| request(visit, &mut files)).map(Ok);
         let mut reading = Reading::new(volume, Box::new(requests), uses, settings)?;
-        let mut path = Vec::new();
+        let mut file = Hashing::default();
         while let Some(event) = reading.next_event()? {
             let length = match event {
                 Event::Begin(next) => {
-                    path = next;
+                    let before = std::mem::replace(&mut file, Hashing::of(next, scope, report)?);
+                    before.compare(volume, report);
                     0
                 }
-                Event::Data(chunk) => chunk.len() as u64,
-                Event::Hole(length) => length,
+                Event::Data(chunk) => {
+                    file.add(&chunk);
+                    chunk.len() as u64
+                }
+                Event::Hole(length) => {
+                    file.add_zeros(length);
+                    length
+                }
                 Event::Failed { length, error } => {
-                    report.unread(Some(&path), error)?;
+                    report.unread(Some(&file.path), error)?;
+                    file.expected = None;
                     length
                 }
             };
             report.totals.content = report.totals.content.saturating_add(length);
             report.examiner.advance(report.totals.content, total);
         }
+        file.compare(volume, report);
         Ok(())
     }
 }
@@ -177,13 +219,72 @@ impl Files {
     }
 }
 
-fn request(visit: Visit, files: &mut Files) -> Option<Request<Vec<u8>>> {
+/// A file whose content is read.
+struct NamedFile {
+    path: Vec<u8>,
+    at: NodeId,
+    size: u64,
+}
+
+fn request(visit: Visit, files: &mut Files) -> Option<Request<NamedFile>> {
     let Visit { path, inode } = visit;
     let file = match inode.node {
         Node::File(file) if files.request(inode.at) => file,
         _ => return None,
     };
-    Some(Request { weight: path.len(), tag: path, file: Some(file) })
+    let weight = path.len();
+    Some(Request { weight, tag: NamedFile { path, at: inode.at, size: file.size }, file: Some(file) })
+}
+
+/// The file whose content is being read, and the hash of the content so far.
+#[derive(Default)]
+struct Hashing {
+    path: Vec<u8>,
+    at: u64,
+    hasher: Sha256,
+    /// The stored hash, if it is compared.
+    expected: Option<Sha256Hash>,
+}
+
+impl Hashing {
+    fn of(file: NamedFile, scope: PartScope<'_>, report: &mut Report<'_>) -> Result<Hashing, ReadError> {
+        let NamedFile { path, at, size } = file;
+        let mut hashing = Hashing { path, at: at.0, ..Hashing::default() };
+        let Some(hashes) = scope.hashes.filter(|_| size > 0) else { return Ok(hashing) };
+        match hashes(at) {
+            Ok(Some(hash)) => hashing.expected = Some(hash),
+            Ok(None) => report.note(0, format!("file {} without a SHA-256", hashing.path.escaped()), "one for each file"),
+            Err(error) => report.unread(Some(&hashing.path), error)?,
+        }
+        Ok(hashing)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.expected.is_some() {
+            self.hasher.update(bytes);
+        }
+    }
+
+    fn add_zeros(&mut self, length: u64) {
+        if self.expected.is_some() {
+            zeros(length).for_each(|piece| self.hasher.update(piece));
+        }
+    }
+
+    /// Compares the hash with the stored one.
+    fn compare(self, volume: &SharedVolume, report: &mut Report<'_>) {
+        let Some(expected) = self.expected else { return };
+        let found: Sha256Hash = self.hasher.finalize().into();
+        if found != expected {
+            let offset = volume.offset_of(NodeId(self.at));
+            let what = format!("content of {} with the SHA-256 {}", self.path.escaped(), hex(&found));
+            report.fault(offset, what, format!("{}, its stored SHA-256", hex(&expected)));
+        }
+    }
+}
+
+fn hex(hash: &Sha256Hash) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The root has no name in messages.

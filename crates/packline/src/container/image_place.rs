@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use packline_archives::decompress::read_head;
+use packline_erofs::read::{Image as Erofs, OpenAt, has_magic};
 use packline_image::{FileSystem, OpenedImage};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, Input, store_stream};
@@ -20,6 +21,7 @@ use crate::error::Error;
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS or EROFS image";
 const SQUASHFS: &str = "a SquashFS image";
+const EROFS: &str = "an EROFS image";
 /// A file of unknown format in which no image was found.
 pub(super) const UNKNOWN: &str = "unknown format";
 
@@ -42,6 +44,41 @@ impl Deref for SquashFsImage {
 impl From<SquashFsImage> for OpenedImage {
     fn from(image: SquashFsImage) -> OpenedImage {
         image.opened
+    }
+}
+
+/// An open EROFS image, for programs that show or need its structures. All other operations are those of [`OpenedImage`].
+#[derive(Debug, Clone)]
+pub struct ErofsImage {
+    opened: OpenedImage,
+    /// The structures of the image.
+    pub image: Erofs,
+}
+
+impl Deref for ErofsImage {
+    type Target = OpenedImage;
+
+    fn deref(&self) -> &OpenedImage {
+        &self.opened
+    }
+}
+
+/// How an EROFS image is opened.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ErofsOpening {
+    /// The files with the contents of the image's devices, in the order of its device table. If there are none, the contents may follow the image.
+    pub devices: Vec<PathBuf>,
+    /// Whether a superblock with a wrong checksum is an error.
+    pub checksum: bool,
+    /// Size in bytes of the cache of decompressed metadata.
+    pub metadata_cache: usize,
+}
+
+impl ErofsOpening {
+    /// An image without given devices, whose checksum is compared.
+    pub fn new(metadata_cache: usize) -> ErofsOpening {
+        ErofsOpening { devices: Vec::new(), checksum: true, metadata_cache }
     }
 }
 
@@ -168,6 +205,28 @@ impl ImagePlace {
             FileSystem::SquashFs(image) => Ok(SquashFsImage { image: image.clone(), opened }),
             FileSystem::Erofs(_) => Err(ContentKind::Erofs.instead_of(&self.path, SQUASHFS)),
         }
+    }
+
+    /// Opens an EROFS image at the offset, or at the start of the file.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file or a device cannot be opened, [`Error::Container`] for another file system or container, [`Error::Read`] if
+    /// the image is not sound, or other devices than the given ones are needed.
+    pub fn open_erofs(&self, opening: &ErofsOpening) -> Result<ErofsImage, Error> {
+        let file = self.file()?;
+        let input: Arc<dyn Input> = Arc::new(file.clone());
+        let offset = self.offset.unwrap_or(0);
+        let found = file.content_kind().filter(|found| *found != ContentKind::Erofs && offset == 0);
+        if let Some(found) = found.filter(|_| !has_magic(input.as_ref(), offset)) {
+            return Err(found.instead_of(&self.path, EROFS));
+        }
+        let devices = opening.devices.iter().map(|path| Ok(Arc::new(OpenedFile::open(path)?) as Arc<dyn Input>));
+        let devices = devices.collect::<Result<Vec<_>, Error>>()?;
+        let at = OpenAt { offset, metadata_cache: opening.metadata_cache, checksum: opening.checksum };
+        let image = Erofs::open_at(Arc::clone(&input), &devices, at);
+        let image = image.map_err(|cause| self.clone().expecting(EROFS).fault(cause, found, input.as_ref()))?;
+        let opened = OpenedImage::of(self.path.clone(), input, FileSystem::Erofs(image.clone()));
+        Ok(ErofsImage { opened, image })
     }
 
     /// Opens the image in an input that is read instead of the file; the path is its name in messages.

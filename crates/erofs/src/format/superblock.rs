@@ -392,6 +392,7 @@ mod tests {
                 device_table: 0,
                 xattr_prefixes: 0,
                 xattr_prefix_start: 0,
+                fingerprint_prefix: None,
                 packed: Some(99),
                 metabox: None,
             };

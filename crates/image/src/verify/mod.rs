@@ -1,6 +1,6 @@
 //! Verifies an image: divides the memory, reads every byte, and reports faults.
 
-mod tree;
+mod part;
 
 use packline_squashfs::verify::VerifySettings;
 use packline_volume::{Examiner, Report, Verified};
@@ -8,7 +8,7 @@ use packline_volume::{Examiner, Report, Verified};
 use crate::read_plan::read_settings;
 use crate::{Error, FileSystem, OpenedImage, Resources};
 
-pub use tree::{PartScope, Sha256Hash};
+pub use part::{PartScope, Sha256Hash};
 
 /// Memory for an inode in bytes, rounded up: its record, its use of tables, its entry in the set of visited files, the uses of its tail end.
 const NOTED: u64 = 40;
@@ -52,9 +52,9 @@ pub fn verify_part(
     examiner: &mut dyn Examiner,
 ) -> Result<Verified, Error> {
     let inodes = stated_inodes(image);
-    let reading = read_settings(&image.volume, resources, inodes.saturating_mul(tree::NOTED + WALKED))?;
-    let records = inodes.saturating_mul(tree::NOTED).max(RECORDS_LEAST);
+    let reading = read_settings(&image.volume, resources, inodes.saturating_mul(part::NOTED + WALKED))?;
+    let records = inodes.saturating_mul(part::NOTED).max(RECORDS_LEAST);
     let mut report = Report { totals: Verified::default(), examiner };
-    let checked = tree::check(&image.volume, scope, &reading, (records / tree::NOTED) as usize, &mut report);
+    let checked = part::check(&image.volume, scope, &reading, (records / part::NOTED) as usize, &mut report);
     checked.map(|()| report.totals).map_err(|cause| image.fault(cause))
 }

@@ -39,7 +39,8 @@ fn attributes(inode: &Inode, number: u64, layout: InodeLayout, utc_offset: fn(i6
     let stored = layout.compressed.unwrap_or(size);
     let ratio = if size == 0 { 0.0 } else { stored as f64 * 100.0 / size as f64 };
     let meta = &inode.meta;
-    let time = Moment::of(meta.mtime.saturating_add(utc_offset(meta.mtime))).iso();
+    let seconds = meta.mtime.seconds();
+    let time = Moment::of(seconds.saturating_add(utc_offset(seconds))).iso();
     let mode = meta.mode & 0o777;
     format!(
         "Size: {size}  On-disk size: {stored}  {}\n\
@@ -55,7 +56,7 @@ fn attributes(inode: &Inode, number: u64, layout: InodeLayout, utc_offset: fn(i6
         meta.uid,
         meta.gid,
         &mode_string(inode.node_type(), mode)[1..],
-        inode.nanoseconds,
+        meta.mtime.nanoseconds(),
     )
 }
 

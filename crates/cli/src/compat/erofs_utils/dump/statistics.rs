@@ -13,16 +13,8 @@ use crate::ui::io::Io;
 const ENDINGS: [&str; 9] = [".txt", ".so", ".xml", ".apk", ".odex", ".vdex", ".oat", ".rc", ".otf"];
 
 /// The names of the types, by their numbers in directory entries.
-const TYPES: [&str; 8] = [
-    "unknown type",
-    "regular file",
-    "directory",
-    "char dev",
-    "block dev",
-    "FIFO file",
-    "SOCK file",
-    "symlink file",
-];
+const TYPES: [&str; 8] =
+    ["unknown type", "regular file", "directory", "char dev", "block dev", "FIFO file", "SOCK file", "symlink file"];
 
 /// Rows of a distribution of sizes: by powers of two from 1 KiB on, and all from 32 MiB on.
 const SIZES: usize = 17;

@@ -51,14 +51,14 @@ pub fn print(image: &ErofsImage, io: &mut Io) -> Result<(), Failure> {
 
 /// Returns the lines, with the values in column 46.
 fn text(superblock: &Superblock, blocks: u64, created: &str) -> String {
-    let has_records = superblock.has(incompat::COMPRESSION_RECORDS);
     let algorithms = || {
         let bits = ALGORITHMS.iter().enumerate().filter(|(bit, _)| superblock.algorithms >> bit & 1 == 1);
         bits.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
     };
-    let compression = match has_records {
-        true => ("compr_algs", algorithms()),
-        false => ("lz4_max_distance", superblock.algorithms.to_string()),
+    let compression = if superblock.has(incompat::COMPRESSION_RECORDS) {
+        ("compr_algs", algorithms())
+    } else {
+        ("lz4_max_distance", superblock.algorithms.to_string())
     };
     let mut lines = vec![
         ("magic number", format!("{MAGIC:#010X}")),

@@ -16,12 +16,7 @@ impl FsckErofs {
     ///
     /// # Errors
     /// Exit status 1 if faults were printed.
-    pub(super) fn check(
-        &self,
-        image: &ErofsImage,
-        chosen: Option<&ChosenInode>,
-        io: &mut Io,
-    ) -> Result<(), Failure> {
+    pub(super) fn check(&self, image: &ErofsImage, chosen: Option<&ChosenInode>, io: &mut Io) -> Result<(), Failure> {
         let resources = io.host.resources();
         let hashes = |node| stored_hash(image, node);
         let compares = self.checks.xattr_inode_digest;
@@ -37,9 +32,10 @@ impl FsckErofs {
         let is_whole = scope.contents && scope.hashes.is_none() && scope.from == image.volume.root();
         let notes = self.checks.level >= INFORMATION;
         let mut faults = Faults { io, image: shown(image), repeated: Repeated::default(), notes };
-        let verified = match is_whole {
-            true => verify(image, &resources, &mut faults),
-            false => verify_part(image, scope, &resources, &mut faults),
+        let verified = if is_whole {
+            verify(image, &resources, &mut faults)
+        } else {
+            verify_part(image, scope, &resources, &mut faults)
         };
         faults.end();
         let faults = verified?.faults;

@@ -44,7 +44,7 @@ struct Checks {
     #[arg(long)]
     xattr_inode_digest: bool,
     /// Accepted without effect: packline repairs nothing
-    #[arg(short = 'a', short_alias = 'A', short_alias = 'y')]
+    #[arg(short = 'a', short_aliases = ['A', 'y'])]
     answers: bool,
 }
 
@@ -132,11 +132,11 @@ impl Command for FsckErofs {
                 }
                 Ok(())
             }
-            Err(Failure::AlreadyReported(status)) => {
+            Err(failure) => {
                 io.eprintln(&format!("<E> erofs: {}", text.1));
-                Err(Failure::AlreadyReported(status))
+                Err(failure)
             }
-            ended => ended,
+            Ok(()) => Ok(()),
         }
     }
 }
@@ -152,14 +152,15 @@ impl Extraction {
         let Some(Some(directory)) = &self.extract else {
             let preserves = [self.preserve, self.preserve_owner, self.preserve_perms];
             let others = [self.no_preserve, self.no_preserve_owner, self.no_preserve_perms];
-            return match () {
-                () if self.force => usage("--force must be used together with --extract=X"),
-                () if self.overwrite => usage("--overwrite must be used together with --extract=X"),
-                () if preserves.into_iter().chain(others).any(|given| given) => {
-                    usage("--[no-]preserve[-owner/-perms] must be used together with --extract=X")
-                }
-                () => Ok(()),
-            };
+            let given = [
+                (self.force, "--force must be used together with --extract=X"),
+                (self.overwrite, "--overwrite must be used together with --extract=X"),
+                (
+                    preserves.into_iter().chain(others).any(|given| given),
+                    "--[no-]preserve[-owner/-perms] must be used together with --extract=X",
+                ),
+            ];
+            return given.into_iter().find(|(given, _)| *given).map_or(Ok(()), |(_, text)| usage(text));
         };
         let bytes = directory.as_encoded_bytes();
         if bytes.is_empty() {

@@ -1,14 +1,14 @@
-//! Checks an image through its volume, for file systems without a verification of their own: all that a name leads to is read. These are types and
-//! names of entries, link counts, extended attributes, and contents.
+//! Checks a part of an image through its volume: all that a name in the part leads to is read. These are types and names of entries, link counts,
+//! extended attributes, and contents or their positions.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use packline_runtime::escape::Escape;
-use packline_runtime::{unless_cancelled, zeros};
+use packline_runtime::{hex, unless_cancelled, zeros};
 use packline_volume::{
-    Event, FileData, Inode, Node, NodeId, ReadError, ReadSettings, Reading, Report, Request, SharedUses, SharedVolume, Visit,
-    Walk,
+    Event, FileData, Inode, Node, NodeId, ReadError, ReadSettings, Reading, Report, Request, SharedUses, SharedVolume,
+    Visit, Walk,
 };
 use sha2::{Digest, Sha256};
 
@@ -253,7 +253,9 @@ impl Hashing {
         let Some(hashes) = scope.hashes.filter(|_| size > 0) else { return Ok(hashing) };
         match hashes(at) {
             Ok(Some(hash)) => hashing.expected = Some(hash),
-            Ok(None) => report.note(0, format!("file {} without a SHA-256", hashing.path.escaped()), "one for each file"),
+            Ok(None) => {
+                report.note(0, format!("file {} without a SHA-256", hashing.path.escaped()), "one for each file")
+            }
             Err(error) => report.unread(Some(&hashing.path), error)?,
         }
         Ok(hashing)
@@ -281,10 +283,6 @@ impl Hashing {
             report.fault(offset, what, format!("{}, its stored SHA-256", hex(&expected)));
         }
     }
-}
-
-fn hex(hash: &Sha256Hash) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The root has no name in messages.

@@ -2,11 +2,13 @@
 //!
 //! - `format/` encodes and decodes each structure in one module.
 //! - `read/` opens images, hostile ones too, and reads their metadata on demand.
+//! - `verify/` reads every byte and checks every rule of the format.
 //! - `write/` writes images, in the form that is smallest for the oldest kernel that must mount them.
 
 mod format;
 mod options;
 pub mod read;
+pub mod verify;
 mod write;
 mod xattrs;
 

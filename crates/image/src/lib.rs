@@ -15,6 +15,7 @@ mod file_system;
 mod follow;
 mod image_file;
 mod info;
+mod largest_unit;
 mod links;
 mod list;
 #[cfg(feature = "mount")]

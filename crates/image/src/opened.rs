@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_runtime::{FileStamp, Input};
-use packline_volume::{CheckScope, Examiner, Finding, Opening, Origin, ReadError, SharedVolume, ToVolume};
+use packline_volume::{CheckScope, Examiner, Finding, Origin, ReadError, SharedVolume, ToVolume};
 
+use crate::file_system::ImageOpening;
 use crate::{Error, FileIdentity, FileSystem, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, verify};
 
 /// An open image and its name in messages.
@@ -34,16 +35,18 @@ impl fmt::Debug for OpenedBytes {
 
 impl OpenedImage {
     /// Opens the image that starts at `origin` of `input`; `metadata_cache` is in bytes, `display_path` is the name of the input in messages.
+    /// `devices` have contents of the image, in the order of its device table; without them, these contents may follow the image.
     ///
     /// # Errors
-    /// [`ReadError`] if there is no sound image. The caller knows the format of the input, and names it.
+    /// [`ReadError`] if there is no sound image, or for another number of devices. The caller knows the format of the input, and names it.
     pub fn new(
         display_path: PathBuf,
         input: Arc<dyn Input>,
+        devices: &[Arc<dyn Input>],
         origin: Origin,
         metadata_cache: usize,
     ) -> Result<OpenedImage, ReadError> {
-        let file_system = FileSystem::open(&input, Opening { origin, metadata_cache })?;
+        let file_system = FileSystem::open(&input, ImageOpening { origin, metadata_cache, devices })?;
         Ok(OpenedImage::of(display_path, input, file_system))
     }
 
@@ -117,6 +120,13 @@ impl OpenedImage {
     #[doc(hidden)]
     pub fn rewritten(&self) -> io::Result<bool> {
         self.input.0.rewritten()
+    }
+
+    /// Whether the input has a valid superblock of EROFS, too, in an image at the same byte.
+    pub(crate) fn has_erofs_superblock(&self) -> bool {
+        let start = self.volume.facts().origin;
+        let found = packline_erofs::read::find_image(self.input.0.as_ref(), start..start.saturating_add(1));
+        matches!(found, Ok(Some(_)))
     }
 
     pub(crate) fn identity(&self) -> Option<FileIdentity> {

@@ -4,6 +4,7 @@ use packline_engine::Config;
 use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough, size_at_most};
 use packline_volume::{ReadSettings, SharedVolume};
 
+use crate::largest_unit::largest_unit;
 use crate::{Error, Resources};
 
 /// Blocks in flight for each worker by default.
@@ -54,11 +55,26 @@ pub struct ReadPlan {
 }
 
 impl ReadDemand {
-    /// Returns the memory to read this volume. `besides` is the memory of the command itself in bytes.
+    /// Returns the memory to read this volume. `besides` is the memory of the command itself in bytes. If the memory limit is too small for the
+    /// largest unit that the format allows, the units of the volume are measured.
     pub fn new(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
+        let allowed = ReadDemand::of_format(volume, limits, besides);
+        let suffices = |plan: ReadPlan| plan.workers == limits.workers;
+        let is_enough = limits.memory.is_none() || allowed.plan().is_ok_and(suffices);
+        if is_enough { allowed } else { allowed.measured(volume) }
+    }
+
+    /// Returns the memory to read units as large as the format allows.
+    pub(crate) fn of_format(volume: &SharedVolume, limits: Limits, besides: u64) -> ReadDemand {
         let facts = volume.facts();
         let (block_size, usual_size) = (facts.largest_unit, facts.block_size);
         ReadDemand { limits, block_size, usual_size, decoder: facts.decoder, besides }
+    }
+
+    /// Returns the memory to read the largest unit that the volume has. Reads all metadata of the volume, unless its units have one size.
+    pub(crate) fn measured(self, volume: &SharedVolume) -> ReadDemand {
+        let has_one_size = self.block_size == self.usual_size;
+        ReadDemand { block_size: if has_one_size { self.block_size } else { largest_unit(volume) }, ..self }
     }
 
     /// Divides the memory. [`metadata_cache`] is for metadata. As many of the wanted workers are used as fit into half of the spare memory. An

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+pub mod erofs;
 pub mod read;
 
 /// The value of a successful call. An internal error is a bug.

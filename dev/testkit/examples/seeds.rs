@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use packline_codec::{Encoder, Outcome, Spec, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
-use packline_testkit::{hostile_lrz, hostile_pln};
+use packline_testkit::{hostile_erofs, hostile_lrz, hostile_pln};
 
 fn main() -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a separate program, whose argument is the output directory")]
@@ -28,6 +28,7 @@ fn main() -> io::Result<()> {
     }
     odd(place)?;
     images(place)?;
+    erofs(place)?;
     lrz(place)?;
     pln(place)?;
     mtree(place)?;
@@ -171,6 +172,34 @@ fn images(place: &Path) -> io::Result<()> {
     let parts = [Part::Superblock, Part::Metadata, Part::Inodes, Part::Listing];
     let targets = ["superblock", "metadata", "inode", "directory"];
     targets.iter().zip(parts).try_for_each(|(target, part)| put(target, "sound", &hostile::sound_part(part)))
+}
+
+/// Images of mkfs.erofs, small ones of the zoo, and the sound forms of each part.
+fn erofs(place: &Path) -> io::Result<()> {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/erofs/tests/images");
+    let target = place.join("erofs");
+    fs::create_dir_all(&target)?;
+    for directory in [images.clone(), images.join("compressed")] {
+        for entry in fs::read_dir(directory)? {
+            let path = entry?.path();
+            if let (Some("erofs"), Some(name)) = (path.extension().and_then(|name| name.to_str()), path.file_name()) {
+                fs::copy(&path, target.join(name))?;
+            }
+        }
+    }
+    for specimen in hostile_erofs::all() {
+        let bytes = specimen.bytes();
+        if bytes.len() <= LONGEST {
+            fs::write(target.join(specimen.name), bytes)?;
+        }
+    }
+    for (name, part) in [("erofs_index", hostile_erofs::Part::Index), ("erofs_xattr", hostile_erofs::Part::Xattrs)] {
+        fs::create_dir_all(place.join(name))?;
+        for (number, bytes) in hostile_erofs::sound_parts(part).iter().enumerate() {
+            fs::write(place.join(name).join(number.to_string()), bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// The zoo of .lrz files, and small ones of each back end where lrzip is installed.

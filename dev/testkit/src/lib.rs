@@ -12,6 +12,7 @@ mod environment;
 pub mod extract;
 pub mod generate;
 pub mod hostile;
+pub mod hostile_erofs;
 pub mod hostile_lrz;
 pub mod hostile_pln;
 pub mod http_cache;

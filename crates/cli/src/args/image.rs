@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use packline::requests::ImagePlace;
-use packline::requests::{Archive, ArchiveOptions, OciPlace};
+use packline::requests::{Archive, ArchiveOptions, ContentKind, OciPlace};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
@@ -58,31 +58,44 @@ pub struct ArchiveArgs {
     pub offset: Offset,
 }
 
-/// `--offset`.
-#[derive(Debug, Clone, Copy, clap::Args)]
+/// `--offset` and `--device`.
+#[derive(Debug, Clone, clap::Args)]
 pub struct Offset {
     /// Read the image at this byte offset in the file [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     offset: Option<u64>,
+    /// Read contents of an EROFS image from this file or block device [default: from the bytes after the image]. Repeat it for each device, in the
+    /// order of the image's device table
+    #[arg(long = "device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
+    devices: Vec<PathBuf>,
 }
 
 #[cfg(feature = "mount")]
 impl ImageArgs {
     pub fn place(&self) -> ImagePlace {
-        ImagePlace::new(&self.image).at(self.offset.offset)
+        ImagePlace::new(&self.image).at(self.offset.offset).with_devices(self.offset.devices.clone())
     }
 }
 
 impl StreamArgs {
     pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
-        place(&self.image, self.offset.offset, io)
+        let place = place(&self.image, self.offset.offset, io)?.with_devices(self.offset.devices.clone());
+        match place.content_kind().filter(|kind| !self.offset.devices.is_empty() && !kind.is_image()) {
+            Some(kind) => Err(no_devices(kind)),
+            None => Ok(place),
+        }
     }
+}
+
+/// The fault of `--device` with another container than an image.
+fn no_devices(kind: ContentKind) -> Failure {
+    wrong("device", format!("has no effect on {kind}"))
 }
 
 impl Offset {
     /// Opens a file, or standard input if `path` is `-`. Asks for the password of an encrypted file. `again` is whether a tar is read
     /// more than once.
-    pub fn open(self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
+    pub fn open(&self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
         let input = input(path, io)?;
         self.open_input(path, input, again, resources, io)
     }
@@ -92,7 +105,7 @@ impl Offset {
     /// # Errors
     /// As for [`Offset::open`].
     pub fn open_input(
-        self,
+        &self,
         path: &Path,
         input: Input,
         again: bool,
@@ -111,14 +124,26 @@ impl Offset {
                 return Err(Failure::failed(format!("{}: {what}", path.escaped())));
             };
             let password = password::ask(io, false)?;
-            return Ok(self.open_with(Input::Opened(file), again, resources, Some(&password))?);
+            return self.with_devices(self.open_with(Input::Opened(file), again, resources, Some(&password))?);
         }
-        Ok(opened?)
+        match opened? {
+            // The image may be in it.
+            pln @ Archive::Pln(_) => Ok(pln),
+            archive => self.with_devices(archive),
+        }
+    }
+
+    /// Rejects devices unless the archive is an image.
+    fn with_devices(&self, archive: Archive) -> Result<Archive, Failure> {
+        if self.devices.is_empty() || matches!(archive, Archive::Image(_)) {
+            return Ok(archive);
+        }
+        Err(no_devices(archive.content_kind()))
     }
 
     /// Opens the content of a .pln file. May ask for keys.
     pub fn open_in_pln(
-        self,
+        &self,
         file: Input,
         keys: &OpeningKeys,
         resources: &Resources,
@@ -126,7 +151,8 @@ impl Offset {
     ) -> Result<Archive, Failure> {
         let mut options = ArchiveOptions::new(resources);
         options.offset = self.offset;
-        Ok(Archive::in_pln(file, keys.identities(io)?, &options)?)
+        options.devices = &self.devices;
+        self.with_devices(Archive::in_pln(file, keys.identities(io)?, &options)?)
     }
 
     /// Opens `input`, which may be encrypted, without asking for a password.
@@ -134,7 +160,7 @@ impl Offset {
     /// # Errors
     /// [`packline::Error::Stream`] if another password is needed, and the other errors of [`Archive::open`].
     pub fn open_with(
-        self,
+        &self,
         input: Input,
         again: bool,
         resources: &Resources,
@@ -142,13 +168,16 @@ impl Offset {
     ) -> Result<Archive, packline::Error> {
         let mut options = ArchiveOptions::new(resources);
         options.offset = self.offset;
+        options.devices = &self.devices;
         options.again = again;
         options.password = password;
         Archive::open(input, &options)
     }
 
-    pub fn is_given(self) -> bool {
-        self.offset.is_some()
+    /// Returns the name of an option that is given.
+    pub fn given(&self) -> Option<&'static str> {
+        let device = (!self.devices.is_empty()).then_some("device");
+        self.offset.map(|_| "offset").or(device)
     }
 }
 

@@ -119,8 +119,10 @@ impl Command for Cat {
 }
 
 pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> Result<(), Failure> {
-    if cat.place.offset.is_given() {
-        return Err(wrong("offset", "has no effect on a .pln file; use --range"));
+    match cat.place.offset.given() {
+        Some("offset") => return Err(wrong("offset", "has no effect on a .pln file; use --range")),
+        Some(long) => return Err(wrong(long, "has no effect on a .pln file")),
+        None => {}
     }
     let mut request = PlnUnpackRequest::new(input, io.stdout_target());
     request.identities = cat.keys.identities(io)?;

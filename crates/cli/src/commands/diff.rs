@@ -66,6 +66,12 @@ pub struct Diff {
     /// Read the image at this byte offset in NEW [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     new_offset: Option<u64>,
+    /// Read contents of the EROFS image OLD from this file or block device; may be repeated
+    #[arg(long = "old-device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
+    old_devices: Vec<PathBuf>,
+    /// Read contents of the EROFS image NEW from this file or block device; may be repeated
+    #[arg(long = "new-device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
+    new_devices: Vec<PathBuf>,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -190,8 +196,10 @@ impl Diff {
             numbers: self.inode_num,
             forms: false,
         };
-        let old = tree(&self.old, self.old_offset, "old-offset", io)?;
-        let new = tree(&self.new, self.new_offset, "new-offset", io)?;
+        let old =
+            Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old" }.open(io)?;
+        let new =
+            Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new" }.open(io)?;
         let mut request = DiffRequest::new(old, new);
         request.compared = compared;
         request.extract = self.extract.clone();
@@ -223,11 +231,28 @@ impl Printer<'_> {
     }
 }
 
-fn tree(path: &Path, offset: Option<u64>, long: &str, io: &mut Io) -> Result<DiffPlace, Failure> {
-    match (path.is_dir(), offset) {
-        (false, offset) => Ok(DiffPlace::Image(place(path, offset, io)?.open(DIFF_METADATA)?)),
-        (true, None) => Ok(DiffPlace::Directory(path.to_path_buf())),
-        (true, Some(_)) => Err(wrong(long, format!("{} is a directory", path.escaped()))),
+/// One of the trees.
+struct Side<'s> {
+    path: &'s Path,
+    offset: Option<u64>,
+    devices: &'s [PathBuf],
+    /// The first word of its options.
+    name: &'static str,
+}
+
+impl Side<'_> {
+    fn open(&self, io: &mut Io) -> Result<DiffPlace, Failure> {
+        if !self.path.is_dir() {
+            let place = place(self.path, self.offset, io)?.with_devices(self.devices.to_vec());
+            return Ok(DiffPlace::Image(place.open(DIFF_METADATA)?));
+        }
+        let options = [("offset", self.offset.is_some()), ("device", !self.devices.is_empty())];
+        match options.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(wrong(&format!("{}-{option}", self.name), format!("{} is a directory", self.path.escaped())))
+            }
+            None => Ok(DiffPlace::Directory(self.path.to_path_buf())),
+        }
     }
 }
 

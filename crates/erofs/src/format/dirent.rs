@@ -118,6 +118,14 @@ impl<'b> DirBlock<'b> {
         self.entries
     }
 
+    /// Returns the offset of the first byte after the last name, if not all bytes from there on are zero.
+    pub(crate) fn stray_end(&self) -> Option<usize> {
+        let start = usize::from(half(self.bytes, (self.entries - 1) * ENTRY_BYTES + 8));
+        let rest = self.bytes.get(start..).unwrap_or(&[]);
+        let end = before_nul(rest).len();
+        rest[end..].iter().any(|byte| *byte != 0).then_some(start + end)
+    }
+
     /// Returns the entry with a number below [`DirBlock::entries`].
     pub(crate) fn entry(&self, number: usize) -> Result<RawEntry<'b>, Broken> {
         let at = number * ENTRY_BYTES;

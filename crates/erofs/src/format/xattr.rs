@@ -105,17 +105,31 @@ impl EntryHeader {
         EntryHeader { name: bytes[0], prefix: bytes[1], value: half(&bytes, 2) }
     }
 
+    /// Returns the length of the entry in bytes without its padding.
+    pub(crate) fn used(&self) -> u64 {
+        ENTRY_BYTES + u64::from(self.name) + u64::from(self.value)
+    }
+
     /// Returns the length of the entry in bytes with its padding.
     pub(crate) fn bytes(&self) -> u64 {
-        (ENTRY_BYTES + u64::from(self.name) + u64::from(self.value)).next_multiple_of(4)
+        self.used().next_multiple_of(4)
+    }
+
+    /// Whether the name has a long prefix.
+    pub(crate) fn is_long(&self) -> bool {
+        self.prefix & LONG != 0
+    }
+
+    /// Returns the number of the short prefix, and the rest of a long prefix. `None` if there is no such long prefix.
+    pub(crate) fn base<'l>(&self, long: &'l [LongPrefix]) -> Option<(u8, &'l [u8])> {
+        if !self.is_long() {
+            return Some((self.prefix, &[]));
+        }
+        long.get(usize::from(self.prefix & !LONG)).map(|prefix| (prefix.base, prefix.infix.as_slice()))
     }
 
     pub(crate) fn prefix(&self, long: &[LongPrefix]) -> NamePrefix {
-        let (base, infix) = match long.get(usize::from(self.prefix & !LONG)) {
-            _ if self.prefix & LONG == 0 => (self.prefix, [].as_slice()),
-            Some(prefix) => (prefix.base, prefix.infix.as_slice()),
-            None => return NamePrefix::Unknown,
-        };
+        let Some((base, infix)) = self.base(long) else { return NamePrefix::Unknown };
         match PREFIXES.get(usize::from(base)) {
             None => NamePrefix::Unknown,
             Some(_) if base == 0 => NamePrefix::Internal(infix.to_vec()),

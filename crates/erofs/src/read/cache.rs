@@ -1,6 +1,7 @@
 //! A bounded cache of decoded units and of pages of the image, shared by all threads.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashTable;
@@ -9,12 +10,19 @@ use packline_volume::{Unit, spread};
 
 /// Approximate memory of a unit in addition to its bytes.
 const OVERHEAD: usize = 160;
+/// Content bytes of a cluster above which decoding it again for each of its items is slow.
+const LARGE: u32 = 1 << 20;
+/// Maximum number of content bytes of large clusters that are decoded for metadata: minutes. With clusters of 12 MiB that alternate, an image of a
+/// few megabytes could otherwise take hours.
+const LARGE_MOST: u64 = 256 << 30;
 
 /// Caches content by its unit. A full cache evicts the first unit that was not used since it was considered last (the clock algorithm).
 #[derive(Debug)]
 pub(super) struct Cache {
     capacity: usize,
     state: Mutex<State>,
+    /// Content bytes of large clusters that were decoded.
+    decoded: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +43,12 @@ struct Slot {
 impl Cache {
     /// Caches up to `capacity` bytes, and at least one unit.
     pub(super) fn new(capacity: usize) -> Cache {
-        Cache { capacity, state: Mutex::default() }
+        Cache { capacity, state: Mutex::default(), decoded: AtomicU64::new(0) }
+    }
+
+    /// Whether a cluster of `length` bytes of content may be decoded; counts it.
+    pub(super) fn may_decode(&self, length: u32) -> bool {
+        length <= LARGE || self.decoded.fetch_add(length.into(), Ordering::Relaxed) <= LARGE_MOST
     }
 
     pub(super) fn get(&self, unit: Unit) -> Option<Arc<Vec<u8>>> {
@@ -102,6 +115,15 @@ mod tests {
         assert!(cache.lock().used <= cache.capacity);
         assert_eq!(cache.lock().slots.len(), 4);
         assert!(cache.get(unit(1)).is_none());
+    }
+
+    #[test]
+    fn bounds_the_work_of_decoding_large_clusters() {
+        let cache = Cache::new(0);
+        let times = LARGE_MOST / (12 << 20) + 1;
+        assert!((0..times).all(|_| cache.may_decode(12 << 20)));
+        assert!(cache.may_decode(LARGE));
+        assert!(!(0..2).all(|_| cache.may_decode(12 << 20)));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use packline_runtime::{Spares, TaskError};
 use packline_volume::{Missing, Piece, Pieces, ReadError, Unit, UnitDecoder};
 
-use super::chunks::ChunkPieces;
+use super::chunks::Chunks;
 use super::compressed_pieces::CompressedPieces;
 use super::data::DataPlace;
 use super::decoder::ClusterDecoder;
-use super::flat::FlatPieces;
+use super::flat::Flat;
 use super::map::{Map, MapImage, MapInode};
 use super::packed::Packed;
 use super::span::{Cursor, ReadSpans, Span};
@@ -45,20 +45,20 @@ impl Contents {
         Contents { store: Arc::clone(store), image: *image, packed, decoders }
     }
 
-    pub(super) fn store(&self) -> &Arc<Store> {
+    pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    pub(super) fn image(&self) -> &MapImage {
+    pub(crate) fn image(&self) -> &MapImage {
         &self.image
     }
 
-    pub(super) fn packed(&self) -> Option<&Arc<dyn Packed>> {
+    pub(crate) fn packed(&self) -> Option<&Arc<dyn Packed>> {
         self.packed.as_ref()
     }
 
     /// Returns the pieces of content, from the one with byte `from` on or from an earlier one.
-    pub(super) fn pieces(&self, place: &DataPlace, from: u64) -> Box<dyn Pieces> {
+    pub(crate) fn pieces(&self, place: &DataPlace, from: u64) -> Box<dyn Pieces> {
         self.try_pieces(place, from).unwrap_or_else(|error| Box::new(NoPieces { size: place.size, error: Some(error) }))
     }
 
@@ -66,8 +66,8 @@ impl Contents {
         let block_bits = self.image.block_bits;
         let pieces: Box<dyn Pieces> = match place.layout {
             _ if place.size == 0 => Box::new(NoPieces { size: 0, error: None }),
-            Layout::Plain | Layout::Inline => Box::new(FlatPieces::new(&self.store, block_bits, place, from)),
-            Layout::Chunks => Box::new(ChunkPieces::new(&self.store, block_bits, place, from)?),
+            Layout::Plain | Layout::Inline => Box::new(Flat::pieces(&self.store, block_bits, place, from)),
+            Layout::Chunks => Box::new(Chunks::pieces(&self.store, block_bits, place, from)?),
             Layout::CompressedFull | Layout::CompressedCompact => {
                 let map = Arc::new(self.map(place)?);
                 Box::new(CompressedPieces::new(&map, self.packed.clone(), from))
@@ -77,7 +77,7 @@ impl Contents {
     }
 
     /// Opens the map of compressed content.
-    pub(super) fn map(&self, place: &DataPlace) -> Result<Map, ReadError> {
+    pub(crate) fn map(&self, place: &DataPlace) -> Result<Map, ReadError> {
         let metadata = Arc::new(Metadata(Arc::clone(&self.store)));
         let compact = place.layout == Layout::CompressedCompact;
         Map::open(metadata, &self.image, MapInode { compact, size: place.size, end: place.end })
@@ -87,6 +87,10 @@ impl Contents {
     fn unit(&self, unit: Unit) -> Result<Arc<Vec<u8>>, ReadError> {
         if let Some(bytes) = self.store.cache().get(unit) {
             return Ok(bytes);
+        }
+        if !self.store.cache().may_decode(unit.length) {
+            let what = "metadata in large clusters that were decoded too often";
+            return Err(ReadError::corrupt(unit.offset, what, "metadata that the cache holds, or smaller clusters"));
         }
         let mut decoder = self.decoders.take().unwrap_or_else(|| self.decoder());
         let mut bytes = Vec::new();
@@ -159,6 +163,8 @@ impl Pieces for NoPieces {
 pub(super) struct Content {
     contents: Arc<Contents>,
     place: DataPlace,
+    /// Whether content may be missing in the image. A hole has any length, so that it does not bound readers of metadata.
+    has_holes: bool,
     /// The pieces after the last span, for sequential readers.
     ahead: Mutex<Option<Box<dyn Pieces>>>,
 }
@@ -171,7 +177,12 @@ impl fmt::Debug for Content {
 
 impl Content {
     pub(super) fn new(contents: &Arc<Contents>, place: DataPlace) -> Content {
-        Content { contents: Arc::clone(contents), place, ahead: Mutex::new(None) }
+        Content { contents: Arc::clone(contents), place, has_holes: true, ahead: Mutex::new(None) }
+    }
+
+    /// Rejects holes.
+    pub(super) fn without_holes(self) -> Content {
+        Content { has_holes: false, ..self }
     }
 
     /// Returns a cursor at an offset of the content.
@@ -208,6 +219,10 @@ impl ReadSpans for Content {
             return Err(corrupt(self.place.end, what, "an offset in the content"));
         }
         let (start, piece) = self.piece(at)?;
+        if let (Piece::Hole { length }, false) = (&piece, self.has_holes) {
+            let what = format!("hole of {length} bytes in the metabox");
+            return Err(corrupt(self.place.end, what, "metadata that is stored"));
+        }
         self.contents.span_of(piece, at - start, at)
     }
 }

@@ -15,7 +15,7 @@ use crate::format::superblock::Superblock;
 
 /// The blocks of one directory. Holds one block.
 #[derive(Debug)]
-struct Blocks {
+pub(crate) struct Blocks {
     superblock: Arc<Superblock>,
     contents: Arc<Contents>,
     place: DataPlace,
@@ -27,12 +27,24 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn count(&self) -> u64 {
+    /// Loads nothing yet.
+    pub(crate) fn new(superblock: &Arc<Superblock>, contents: &Arc<Contents>, place: DataPlace) -> Blocks {
+        Blocks {
+            superblock: Arc::clone(superblock),
+            contents: Arc::clone(contents),
+            place,
+            cursor: None,
+            bytes: Vec::new(),
+            index: 0,
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
         self.place.size.div_ceil(self.superblock.block_size())
     }
 
     /// Loads a block below [`Blocks::count`], unless it is loaded.
-    fn load(&mut self, index: u64) -> Result<(), ReadError> {
+    pub(crate) fn load(&mut self, index: u64) -> Result<(), ReadError> {
         if index == self.index && !self.bytes.is_empty() {
             return Ok(());
         }
@@ -45,11 +57,11 @@ impl Blocks {
         cursor.read_exact(&mut self.bytes).inspect_err(|_| self.bytes.clear())
     }
 
-    fn block(&self) -> Result<DirBlock<'_>, ReadError> {
+    pub(crate) fn block(&self) -> Result<DirBlock<'_>, ReadError> {
         DirBlock::new(&self.bytes).map_err(|broken| self.fault(broken))
     }
 
-    fn entry<'b>(&self, block: &DirBlock<'b>, number: usize) -> Result<RawEntry<'b>, ReadError> {
+    pub(crate) fn entry<'b>(&self, block: &DirBlock<'b>, number: usize) -> Result<RawEntry<'b>, ReadError> {
         block.entry(number).map_err(|broken| self.fault(broken))
     }
 
@@ -90,14 +102,7 @@ pub(super) struct DirListing {
 
 impl DirListing {
     pub(super) fn new(superblock: &Arc<Superblock>, contents: &Arc<Contents>, place: DataPlace) -> DirListing {
-        let blocks = Blocks {
-            superblock: Arc::clone(superblock),
-            contents: Arc::clone(contents),
-            place,
-            cursor: None,
-            bytes: Vec::new(),
-            index: 0,
-        };
+        let blocks = Blocks::new(superblock, contents, place);
         DirListing { blocks, block: 0, number: 0, name: Vec::new(), dots: false, failed: false }
     }
 

@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_volume::{Facts, NodeId, NodeType, Opening, Origin, ReadError};
+use packline_volume::{Facts, NodeId, NodeType, ReadError};
 
 use super::cache::Cache;
 use super::contents::{Content, Contents};
 use super::data::{DataPlace, node_of, number_of};
 use super::decoder::ClusterDecoder;
-use super::find::find_image;
 use super::flat::PLAIN_BYTES;
 use super::inode::Inodes;
 use super::map::MapImage;
@@ -19,7 +18,7 @@ use super::plain_packed::PlainPacked;
 use super::regions::Regions;
 use super::span::ReadSpans;
 use super::store::Store;
-use super::xattr;
+use super::xattr::{self, Xattrs};
 use crate::format::algorithms::Algorithms;
 use crate::format::corrupt;
 use crate::format::device::{DeviceSlot, SLOT_BYTES};
@@ -28,9 +27,6 @@ use crate::format::superblock::{
     MAGIC_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_MOST, SUPERBLOCK_START, Superblock, incompat,
 };
 use crate::format::xattr::LongPrefix;
-
-/// Maximum number of superblocks that are tried.
-const TRIED_MOST: usize = 100;
 
 /// An open image. Clones share it, and any thread may use it.
 #[derive(Clone)]
@@ -64,38 +60,21 @@ impl fmt::Debug for Image {
 }
 
 impl Image {
-    /// Opens an image. Without `devices`, the contents of its devices may follow the image; otherwise, `devices` are all of its devices in the
-    /// order of its device table.
+    /// Opens the image that starts at byte `origin` of the input. Without `devices`, the contents of its devices may follow the image; otherwise,
+    /// `devices` are all of its devices in the order of its device table. `metadata_cache`: bytes of the cache of metadata.
     ///
     /// # Errors
     /// [`ReadError`] if the input is not an image, breaks a rule, or needs a feature or devices that are missing.
-    pub fn open(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], opening: Opening) -> Result<Image, ReadError> {
-        let at = |offset| OpenAt { offset, metadata_cache: opening.metadata_cache, checksum: true };
-        let first = match opening.origin {
-            Origin::At(offset) => return Image::open_at(input, devices, at(offset)),
-            Origin::Find => Image::open_at(Arc::clone(&input), devices, at(0)),
-        };
-        let fault = match first {
-            Err(fault) if !matches!(fault, ReadError::Input { .. }) => fault,
-            opened => return opened,
-        };
-        // A damaged image at the start of the input may contain other images as files.
-        if has_magic(input.as_ref(), 0) {
-            return Err(fault);
-        }
-        let mut from = 1;
-        for _ in 0..TRIED_MOST {
-            let found = find_image(input.as_ref(), from..u64::MAX).map_err(|cause| ReadError::input(from, cause))?;
-            let Some(offset) = found else { break };
-            match Image::open_at(Arc::clone(&input), devices, at(offset)) {
-                Err(ReadError::Corrupt(_) | ReadError::Unsupported(_)) => from = offset + 1,
-                opened => return opened,
-            }
-        }
-        Err(fault)
+    pub fn open(
+        input: Arc<dyn Input>,
+        devices: &[Arc<dyn Input>],
+        origin: u64,
+        metadata_cache: usize,
+    ) -> Result<Image, ReadError> {
+        Image::open_at(input, devices, OpenAt { offset: origin, metadata_cache, checksum: true })
     }
 
-    /// Opens the image at a known position; `devices` as for [`Image::open`].
+    /// Opens an image; `devices` as for [`Image::open`].
     ///
     /// # Errors
     /// As for [`Image::open`].
@@ -164,16 +143,21 @@ impl Image {
         &self.inner.facts
     }
 
-    pub(super) fn shared_superblock(&self) -> &Arc<Superblock> {
+    pub(crate) fn shared_superblock(&self) -> &Arc<Superblock> {
         &self.inner.superblock
     }
 
-    pub(super) fn contents(&self) -> &Arc<Contents> {
+    pub(crate) fn contents(&self) -> &Arc<Contents> {
         &self.inner.contents
     }
 
-    pub(super) fn inodes(&self) -> Inodes {
+    pub(crate) fn inodes(&self) -> Inodes {
         Inodes::new(&self.inner.superblock, &self.inner.contents)
+    }
+
+    /// Returns a reader of extended attributes.
+    pub(crate) fn attributes(&self) -> Xattrs<'_> {
+        Xattrs { superblock: &self.inner.superblock, contents: &self.inner.contents, prefixes: &self.inner.prefixes }
     }
 }
 
@@ -250,7 +234,7 @@ fn with_metabox(superblock: &Arc<Superblock>, contents: Contents) -> Result<Cont
     let Some(number) = superblock.metabox else { return Ok(contents) };
     let contents = Arc::new(contents);
     let place = special(superblock, &contents, number)?;
-    let metabox: Arc<dyn ReadSpans> = Arc::new(Content::new(&contents, place));
+    let metabox: Arc<dyn ReadSpans> = Arc::new(Content::new(&contents, place).without_holes());
     let store = Arc::new(contents.store().with_metabox(metabox));
     Ok(Contents::new(&store, contents.image(), contents.packed().cloned()))
 }

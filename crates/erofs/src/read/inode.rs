@@ -16,7 +16,7 @@ const LONGEST_TARGET: u64 = 65_535;
 
 /// Reads inodes of an image.
 #[derive(Debug, Clone)]
-pub(super) struct Inodes {
+pub(crate) struct Inodes {
     superblock: Arc<Superblock>,
     contents: Arc<Contents>,
     /// Neighbours are in the same page.
@@ -24,19 +24,19 @@ pub(super) struct Inodes {
 }
 
 /// The fields of an inode and its position.
-pub(super) struct PlacedInode {
+pub(crate) struct PlacedInode {
     /// Address of the inode.
-    pub(super) address: u64,
-    pub(super) raw: RawInode,
+    pub(crate) address: u64,
+    pub(crate) raw: RawInode,
 }
 
 impl PlacedInode {
     /// Returns the address of the extended attributes.
-    pub(super) fn xattrs(&self) -> u64 {
+    pub(crate) fn xattrs(&self) -> u64 {
         self.address + self.raw.bytes()
     }
 
-    pub(super) fn place(&self) -> DataPlace {
+    pub(crate) fn place(&self) -> DataPlace {
         let RawInode { layout, start, size, xattr_bytes, .. } = self.raw;
         DataPlace { layout, end: self.xattrs() + xattr_bytes, start, size }
     }
@@ -52,7 +52,7 @@ impl Inodes {
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the inode breaks a rule or is not in the image, [`ReadError::Input`].
-    pub(super) fn fields(&mut self, node: NodeId) -> Result<PlacedInode, ReadError> {
+    pub(crate) fn fields(&mut self, node: NodeId) -> Result<PlacedInode, ReadError> {
         let address = address_of(&self.superblock, node);
         self.cursor.seek(address);
         let mut bytes = [0; EXTENDED_BYTES];

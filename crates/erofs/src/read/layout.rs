@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use packline_volume::{Missing, NodeId, ReadError};
 
-use super::chunks::ChunkPieces;
+use super::chunks::Chunks;
 use super::data::{DataPlace, node_of};
 use super::flat::blocks_of_inline;
 use super::image::Image;
 use super::map::{ExtentKind, ExtentReader};
-use super::xattr::Xattrs;
 use crate::format::METABOX;
 use crate::format::chunk::ChunkStart;
 use crate::format::inode::{Layout, NOT_STORED};
@@ -88,8 +87,7 @@ impl Image {
     /// Errors of [`Image::layout`], and of reading extended attributes.
     pub fn fingerprint(&self, node: NodeId) -> Result<Option<Vec<u8>>, ReadError> {
         let inode = self.inodes().fields(node)?;
-        let prefixes = self.xattr_prefixes();
-        Xattrs { superblock: self.superblock(), contents: self.contents(), prefixes }.fingerprint(&inode)
+        self.attributes().fingerprint(&inode)
     }
 
     /// Returns the extents of the content of an inode of any type, in order.
@@ -103,7 +101,7 @@ impl Image {
             Layout::Plain | Layout::Inline => ExtentSource::Flat,
             Layout::Chunks => {
                 let bits = self.superblock().block_bits;
-                ExtentSource::Chunks(ChunkPieces::new(contents.store(), bits, &place, 0)?)
+                ExtentSource::Chunks(Chunks::new(contents.store(), bits, &place)?)
             }
             Layout::CompressedFull | Layout::CompressedCompact => {
                 ExtentSource::Compressed(ExtentReader::new(&Arc::new(contents.map(&place)?), 0))
@@ -126,7 +124,7 @@ pub struct Extents {
 #[derive(Debug, Clone)]
 enum ExtentSource {
     Flat,
-    Chunks(ChunkPieces),
+    Chunks(Chunks),
     Compressed(ExtentReader),
 }
 

@@ -9,25 +9,26 @@
 //! shared units, and content that is not compressed is read in plain units.
 
 mod cache;
-mod chunks;
+pub(crate) mod chunks;
 mod compressed_pieces;
 mod contents;
-mod data;
+pub(crate) mod data;
 mod decoder;
-mod directory;
+pub(crate) mod directory;
 mod find;
-mod flat;
+pub(crate) mod flat;
 mod image;
-mod inode;
+pub(crate) mod inode;
 mod layout;
 pub(crate) mod map;
 mod packed;
 mod plain_packed;
 mod regions;
+mod sequence;
 mod span;
 mod store;
 mod volume;
-mod xattr;
+pub(crate) mod xattr;
 
 pub use crate::format::device::DeviceSlot;
 pub use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_START, Superblock, compat, incompat};
@@ -36,4 +37,4 @@ pub use find::find_image;
 pub use image::{Image, OpenAt, has_magic};
 pub use layout::{ExtentPlace, Extents, InodeLayout, StoredExtent};
 pub use packline_runtime::Input;
-pub use packline_volume::{Opening, Origin, ReadError};
+pub use packline_volume::ReadError;

@@ -38,7 +38,7 @@ impl Region {
 
 /// All inputs.
 #[derive(Debug, Clone)]
-pub(super) struct Regions {
+pub(crate) struct Regions {
     block_bits: u8,
     image: Region,
     slots: Vec<DeviceSlot>,
@@ -101,7 +101,7 @@ impl Regions {
     }
 
     /// Returns the size of the image without devices in bytes.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.image.end
     }
 
@@ -115,7 +115,7 @@ impl Regions {
     }
 
     /// Returns the address of a block; the end of all addresses if there is no such address.
-    pub(super) fn address_of(&self, block: u64, further: u64) -> u64 {
+    pub(crate) fn address_of(&self, block: u64, further: u64) -> u64 {
         let sum = block.checked_add(further);
         let address = sum.and_then(|block| block.checked_mul(1 << self.block_bits));
         address.unwrap_or(METABOX - 1).min(METABOX - 1)

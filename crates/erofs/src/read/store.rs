@@ -34,7 +34,7 @@ impl Store {
         Store { regions: self.regions.clone(), cache: Arc::clone(&self.cache), metabox: Some(metabox) }
     }
 
-    pub(super) fn regions(&self) -> &Regions {
+    pub(crate) fn regions(&self) -> &Regions {
         &self.regions
     }
 
@@ -43,7 +43,7 @@ impl Store {
     }
 
     /// Returns a cursor at an address.
-    pub(super) fn cursor(self: &Arc<Store>, address: u64) -> Cursor {
+    pub(crate) fn cursor(self: &Arc<Store>, address: u64) -> Cursor {
         let store: Arc<Store> = Arc::clone(self);
         Cursor::new(store, address)
     }

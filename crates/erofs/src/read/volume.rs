@@ -14,7 +14,6 @@ use super::data::{DataPlace, address_of, shown_node};
 use super::directory::DirListing;
 use super::inode::Inodes;
 use super::map::window::ReadBytes;
-use super::xattr::Xattrs;
 use crate::format::corrupt;
 
 impl ToVolume for Image {
@@ -100,9 +99,7 @@ impl Volume for Image {
 
     fn xattrs(&self, inode: &Inode) -> Result<Vec<Xattr>, ReadError> {
         let Some(node) = inode.xattr else { return Ok(Vec::new()) };
-        let fields = Image::inodes(self).fields(NodeId(node))?;
-        let prefixes = self.xattr_prefixes();
-        Xattrs { superblock: self.superblock(), contents: self.contents(), prefixes }.read(&fields)
+        self.attributes().read(&Image::inodes(self).fields(NodeId(node))?)
     }
 
     /// Reads the index of compressed files: their inodes do not say where the content is.

@@ -52,10 +52,27 @@ pub(super) fn long_prefixes(
 }
 
 /// Reads the attributes of inodes.
-pub(super) struct Xattrs<'x> {
+pub(crate) struct Xattrs<'x> {
     pub(super) superblock: &'x Superblock,
     pub(super) contents: &'x Arc<Contents>,
     pub(super) prefixes: &'x [LongPrefix],
+}
+
+/// The position of an attribute.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct XattrPlace {
+    /// Address of the entry.
+    pub(crate) at: u64,
+    pub(crate) header: EntryHeader,
+    /// Whether other inodes may have the attribute, too.
+    pub(crate) is_shared: bool,
+}
+
+impl XattrPlace {
+    /// Returns the address of the name.
+    pub(crate) fn name(&self) -> u64 {
+        self.at + ENTRY_BYTES
+    }
 }
 
 impl Xattrs<'_> {
@@ -63,7 +80,7 @@ impl Xattrs<'_> {
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
-    pub(super) fn read(&self, inode: &PlacedInode) -> Result<Vec<Xattr>, ReadError> {
+    pub(crate) fn read(&self, inode: &PlacedInode) -> Result<Vec<Xattr>, ReadError> {
         self.read_kept(inode, Kept::Names)
     }
 
@@ -79,6 +96,19 @@ impl Xattrs<'_> {
     }
 
     fn read_kept(&self, inode: &PlacedInode, kept: Kept) -> Result<Vec<Xattr>, ReadError> {
+        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes, kept };
+        let mut cursor = self.contents.store().cursor(inode.xattrs());
+        for place in self.places(inode)? {
+            set.add(&mut cursor, place)?;
+        }
+        Ok(set.xattrs)
+    }
+
+    /// Returns the positions of the attributes of an inode: those after the inode, then shared ones.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if the attributes do not fit into the space of the inode, [`ReadError::Input`].
+    pub(crate) fn places(&self, inode: &PlacedInode) -> Result<Vec<XattrPlace>, ReadError> {
         let start = inode.xattrs();
         let end = start + inode.raw.xattr_bytes;
         if start == end {
@@ -94,25 +124,35 @@ impl Xattrs<'_> {
         }
         let mut shared = Vec::new();
         for _ in 0..shared_count {
-            shared.push(cursor.read_u32()?);
+            shared.push(self.shared(cursor.read_u32()?));
         }
-        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes, kept };
+        let mut places = Vec::new();
         // The bytes after the last entry may be fewer than a header.
         while cursor.at() + ENTRY_BYTES <= end {
-            set.entry(&mut cursor, end)?;
+            let at = cursor.at();
+            let header = EntryHeader::decode(cursor.array()?);
+            let bytes = header.bytes();
+            if bytes > end - at {
+                let what = format!("extended attribute of {bytes} bytes");
+                return Err(corrupt(at, what, format!("at most {}, which its inode has", end - at)));
+            }
+            cursor.seek(at + bytes);
+            places.push(XattrPlace { at, header, is_shared: false });
         }
-        for number in shared {
-            set.entry(&mut self.shared(number), u64::MAX)?;
+        for at in shared {
+            cursor.seek(at);
+            let header = EntryHeader::decode(cursor.array()?);
+            places.push(XattrPlace { at, header, is_shared: true });
         }
-        Ok(set.xattrs)
+        Ok(places)
     }
 
-    /// Returns a cursor at a shared attribute.
-    fn shared(&self, number: u32) -> Cursor {
+    /// Returns the address of a shared attribute.
+    fn shared(&self, number: u32) -> u64 {
         let start = u64::from(self.superblock.xattr_block) << self.superblock.block_bits;
         let in_metabox = self.superblock.has_compatible(compat::SHARED_XATTRS_IN_METABOX);
         let area = if in_metabox { METABOX } else { 0 };
-        self.contents.store().cursor(area | (start + 4 * u64::from(number)))
+        area | (start + 4 * u64::from(number))
     }
 }
 
@@ -135,28 +175,20 @@ struct Set<'s> {
 }
 
 impl Set<'_> {
-    /// Reads an entry, which must not extend past `end`. The cursor is then after the entry's padding.
-    fn entry(&mut self, cursor: &mut Cursor, end: u64) -> Result<(), ReadError> {
-        let at = cursor.at();
-        let header = EntryHeader::decode(cursor.array()?);
-        let bytes = header.bytes();
-        if bytes > end - at {
-            let what = format!("extended attribute of {bytes} bytes");
-            return Err(corrupt(at, what, format!("at most {}, which its inode has", end - at)));
-        }
+    /// Reads an attribute.
+    fn add(&mut self, cursor: &mut Cursor, place: XattrPlace) -> Result<(), ReadError> {
+        let XattrPlace { at, header, .. } = place;
         let mut name = match header.prefix(self.prefixes) {
             NamePrefix::Name(prefix) if self.kept == Kept::Names => prefix,
             NamePrefix::Internal(prefix) if self.kept == Kept::Internal => prefix,
-            NamePrefix::Name(_) | NamePrefix::Internal(_) => {
-                cursor.seek(at + bytes);
-                return Ok(());
-            }
+            NamePrefix::Name(_) | NamePrefix::Internal(_) => return Ok(()),
             NamePrefix::Unknown => {
                 let what = format!("extended attribute with prefix {}", header.prefix);
                 let expected = format!("0 to 6, or 128 and the number of one of {} long prefixes", self.prefixes.len());
                 return Err(corrupt(at, what, expected));
             }
         };
+        cursor.seek(place.name());
         cursor.read_to(header.name.into(), &mut name)?;
         if name.is_empty() || memchr::memchr(0, &name).is_some() {
             let what = format!("extended attribute \"{}\"", name.escape_ascii());
@@ -169,7 +201,6 @@ impl Set<'_> {
         })?;
         let mut value = Vec::new();
         cursor.read_to(header.value.into(), &mut value)?;
-        cursor.seek(at + bytes);
         self.xattrs.push(Xattr { name, value });
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Images of all kinds have the tree that they were made from.
 
-use packline_erofs::read::{Image, incompat};
+use std::sync::Arc;
+
+use packline_erofs::read::{Image, find_image, incompat};
 use packline_volume::Volume;
 
 use super::support::{at, described, expected, fixture, hard_links, open, open_with};
@@ -129,7 +131,8 @@ fn finds_every_name_and_no_other() {
 fn finds_an_image_after_other_bytes() {
     let mut bytes = vec![7; 12_345];
     bytes.extend_from_slice(&fixture("b512.erofs"));
-    let image = open(bytes).unwrap();
+    assert_eq!(find_image(&bytes, 1..u64::MAX).unwrap(), Some(12_345));
+    let image = Image::open(Arc::new(bytes), &[], 12_345, 1 << 20).unwrap();
     assert_eq!(image.origin(), 12_345);
     same(&described(&image), &expected(|_| true), "moved");
 }

@@ -7,3 +7,5 @@ mod hostile;
 mod kinds;
 mod support;
 mod units;
+mod verification;
+mod zoo;

@@ -27,7 +27,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use packline_engine::Config;
-use packline_erofs::read::{Image, Input, Opening, Origin, ReadError};
+use packline_erofs::read::{Image, Input, ReadError};
 use packline_volume::{
     Event, FileData, Files, Inode, Node, NodeId, RandomSettings, ReadSettings, Reading, Request, SharedUses, Visit,
     Volume, Walk,
@@ -40,7 +40,7 @@ pub fn fixture(name: &str) -> Vec<u8> {
 
 pub fn open_with(bytes: Vec<u8>, devices: &[Vec<u8>]) -> Result<Image, ReadError> {
     let devices: Vec<Arc<dyn Input>> = devices.iter().map(|bytes| Arc::new(bytes.clone()) as Arc<dyn Input>).collect();
-    Image::open(Arc::new(bytes), &devices, Opening { origin: Origin::Find, metadata_cache: 1 << 20 })
+    Image::open(Arc::new(bytes), &devices, 0, 1 << 20)
 }
 
 pub fn open(bytes: Vec<u8>) -> Result<Image, ReadError> {

@@ -188,7 +188,8 @@ fn plan(image: &OpenedImage, request: &MountRequest) -> Result<ReadPlan, Error> 
     let numbers = request.resources.memory.map_or(0, |limit| numbers::memory(&image.volume, limit));
     let besides = threads as u64 / 2 * ANSWERS.1 + numbers;
     let limits = Limits { workers: threads, memory: request.resources.memory, ..Limits::default() };
-    let mut plan = ReadDemand::new(&image.volume, limits, besides).plan()?;
+    // The cache of a mount has space for two of the largest units that the format allows.
+    let mut plan = ReadDemand::of_format(&image.volume, limits, besides).plan()?;
     // The session needs a thread itself, and at least one more answers.
     let Some(startable @ 1..) = startable(plan.workers.max(1) + 1).checked_sub(1) else {
         return Err(refused(&request.point, no_thread(&std::io::ErrorKind::WouldBlock.into())));

@@ -19,7 +19,8 @@ impl SourceDemand {
     pub fn new(image: &OpenedImage, limit: Option<u64>) -> SourceDemand {
         let links = limit.map_or(0, |limit| link_bytes(Some(limit)));
         let limits = Limits { memory: limit, ..Limits::default() };
-        SourceDemand { read: ReadDemand::new(&image.volume, limits, 0), links }
+        let read = ReadDemand::of_format(&image.volume, limits, 0);
+        SourceDemand { read: if limit.is_some() { read.measured(&image.volume) } else { read }, links }
     }
 
     /// Returns the memory in bytes of each worker to decode.

@@ -33,6 +33,8 @@ const TASKS_A_WINDOW: usize = 32;
 const AT_ONCE: u32 = 16;
 /// Approximate number of files per job of small or of empty files.
 const SMALL_FILES: u32 = 64;
+/// Pieces of shared units in files with own units that wait for their unit, in addition to one for each file of the window.
+const MORE_ENDS: usize = 4096;
 /// Memory in bytes of a file with own units and a piece of a shared unit, until the piece is written.
 pub const ENDED_BYTES: usize = 160;
 
@@ -45,6 +47,8 @@ pub struct Feeder<'f, 'o> {
     uses: &'f mut UnitUseCounts,
     /// Unwritten pieces of shared units, of files with own units, by unit.
     ends: BTreeMap<u32, Vec<End>>,
+    /// Number of these pieces.
+    waiting: usize,
     collected: Collected,
     /// Bytes collected before a task is submitted.
     task_bytes: u64,
@@ -82,7 +86,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
         let task_bytes = TASK.min((budget / TASKS_A_WINDOW) as u64).min(share);
         let ends = BTreeMap::new();
         let collected = Collected::default();
-        let mut feeder = Feeder { context, window, map, collector, uses, ends, collected, task_bytes };
+        let mut feeder = Feeder { context, window, map, collector, uses, ends, waiting: 0, collected, task_bytes };
         feeder.feed_all()?;
         feeder.submit()?;
         feeder.map.drain(feeder.collector)
@@ -203,8 +207,8 @@ impl<'f, 'o> Feeder<'f, 'o> {
             if let Piece::Shared { place, length } = piece {
                 part.add_job();
                 let end = End { part: part.clone(), place, length, position: batch.position };
-                self.ends.entry(place.unit).or_default().push(end);
                 batch.position += u64::from(length);
+                self.add_end(end)?;
                 continue;
             }
             if batch.is_full() {
@@ -234,6 +238,18 @@ impl<'f, 'o> Feeder<'f, 'o> {
         self.feed(Job::Pieces { part: part.clone(), pieces }, memory, bytes)
     }
 
+    /// Records a piece of a shared unit, which is written with other pieces of the unit. Writes all such pieces if there are too many: a file may
+    /// have any number of them.
+    fn add_end(&mut self, end: End) -> Result<(), Stop> {
+        self.ends.entry(end.place.unit).or_default().push(end);
+        self.waiting += 1;
+        if self.waiting < self.window.files().len() + MORE_ENDS {
+            return Ok(());
+        }
+        // No file is only a piece here.
+        self.feed_tails(0, 0)
+    }
+
     /// Submits the files `at..end`, which are pieces of shared units, and such pieces of files with own units, ordered by unit.
     fn feed_tails(&mut self, mut at: usize, end: usize) -> Result<(), Stop> {
         loop {
@@ -241,6 +257,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
             let ended = self.ends.first_key_value().map(|(&unit, _)| unit);
             let Some(unit) = whole.into_iter().chain(ended).min() else { return self.all_fed(at, end) };
             let ends = self.ends.remove(&unit).unwrap_or_default();
+            self.waiting -= ends.len();
             let mut batch = Batch { unit: self.shared_unit(unit)?, tails: Vec::new(), files: 0, bytes: 0 };
             for end in ends {
                 let count = end.part.count;
@@ -271,7 +288,7 @@ impl<'f, 'o> Feeder<'f, 'o> {
     fn shared_unit(&mut self, key: u32) -> Result<Arc<SharedUnit>, Stop> {
         let volume = &self.context.opened.volume;
         let unit = volume.shared_unit(key);
-        let most = unit.as_ref().map_or(volume.facts().largest_unit, |unit| unit.length);
+        let most = unit.as_ref().map_or(0, |unit| unit.length);
         let permit = self.map.reserve(most as usize, self.collector)?;
         Ok(Arc::new(SharedUnit::new(unit, self.uses.share(key), permit)))
     }

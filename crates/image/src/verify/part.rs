@@ -12,9 +12,6 @@ use packline_volume::{
 };
 use sha2::{Digest, Sha256};
 
-/// Memory for a file in bytes, rounded up: its record, its entry in the set of visited directories, the use of its tail end.
-pub(super) const NOTED: u64 = 64;
-
 /// The part of an image that is checked.
 #[derive(Clone, Copy)]
 pub struct PartScope<'s> {

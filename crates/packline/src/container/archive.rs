@@ -52,6 +52,8 @@ pub enum Archive {
 pub struct ArchiveOptions<'a> {
     /// Byte of the file at which an image starts; `None` to recognise the container, and to search for an image.
     pub offset: Option<u64>,
+    /// Files that have contents of an EROFS image: [`ImagePlace::devices`].
+    pub devices: &'a [PathBuf],
     /// The password of a .lrz file.
     pub password: Option<&'a [u8]>,
     /// Whether a tar is read more than once. If so, a stream is stored.
@@ -63,7 +65,7 @@ pub struct ArchiveOptions<'a> {
 impl<'a> ArchiveOptions<'a> {
     /// Options that recognise the container, without a password, for a tar that is read once.
     pub fn new(resources: &'a Resources) -> ArchiveOptions<'a> {
-        ArchiveOptions { offset: None, password: None, again: false, resources }
+        ArchiveOptions { offset: None, devices: &[], password: None, again: false, resources }
     }
 }
 
@@ -176,7 +178,8 @@ impl OpenedTar {
 }
 
 fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
-    let place = ImagePlace::of_file(file.clone()).at(options.offset).expecting(READ);
+    let place =
+        ImagePlace::of_file(file.clone()).at(options.offset).with_devices(options.devices.to_vec()).expecting(READ);
     let tar = |kind| {
         let display_path = file.path().to_path_buf();
         Archive::Tar(OpenedTar { display_path, kind, content: Content::File(file.clone()) })
@@ -267,7 +270,7 @@ pub(crate) fn of_stored(
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {
-            let image = ImagePlace::new(path).at(options.offset).expecting(READ);
+            let image = ImagePlace::new(path).at(options.offset).with_devices(options.devices.to_vec()).expecting(READ);
             image.open_input(stored, metadata_cache(options.resources.memory)).map(Archive::Image)
         }
     }

@@ -63,23 +63,13 @@ impl Deref for ErofsImage {
     }
 }
 
-/// How an EROFS image is opened.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ErofsOpening {
-    /// The files with the contents of the image's devices, in the order of its device table. If there are none, the contents may follow the image.
-    pub devices: Vec<PathBuf>,
-    /// Whether a superblock with a wrong checksum is an error.
-    pub checksum: bool,
-    /// Size in bytes of the cache of decompressed metadata.
-    pub metadata_cache: usize,
-}
-
-impl ErofsOpening {
-    /// An image without given devices, whose checksum is compared.
-    pub fn new(metadata_cache: usize) -> ErofsOpening {
-        ErofsOpening { devices: Vec::new(), checksum: true, metadata_cache }
-    }
+/// Whether the checksum of a superblock is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuperblockChecksum {
+    /// A wrong checksum is an error.
+    Compare,
+    /// The image is opened with a wrong checksum too.
+    Ignore,
 }
 
 /// Location of an image. The file is opened and its start is read once, when they are first needed. Clones share the open file.
@@ -90,6 +80,9 @@ pub struct ImagePlace {
     pub path: PathBuf,
     /// Byte at which the image starts; `None` to search for it.
     pub offset: Option<u64>,
+    /// Files or block devices that have contents of an EROFS image, in the order of its device table. Without them, these contents may follow the
+    /// image.
+    pub devices: Vec<PathBuf>,
     /// The formats that the caller reads, for the message about another one.
     expected: &'static str,
     file: Arc<OnceLock<OpenedFile>>,
@@ -99,13 +92,26 @@ pub struct ImagePlace {
 impl ImagePlace {
     /// An image at the start of a file, or after other data in it.
     pub fn new(path: impl Into<PathBuf>) -> ImagePlace {
-        ImagePlace { path: path.into(), offset: None, expected: EXPECTED, file: Arc::default(), is_stored: false }
+        ImagePlace {
+            path: path.into(),
+            offset: None,
+            devices: Vec::new(),
+            expected: EXPECTED,
+            file: Arc::default(),
+            is_stored: false,
+        }
     }
 
     /// The same, with the image at byte `offset` of the file.
     #[must_use]
     pub fn at(self, offset: impl Into<Option<u64>>) -> ImagePlace {
         ImagePlace { offset: offset.into(), ..self }
+    }
+
+    /// The same, with contents of the image on other devices.
+    #[must_use]
+    pub fn with_devices(self, devices: Vec<PathBuf>) -> ImagePlace {
+        ImagePlace { devices, ..self }
     }
 
     /// The same, for a caller that reads these formats too.
@@ -188,8 +194,8 @@ impl ImagePlace {
     /// Opens the image; `metadata_cache` is in bytes.
     ///
     /// # Errors
-    /// [`Error::Source`] if the file cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains no sound
-    /// image.
+    /// [`Error::Source`] if the file or a device cannot be opened, [`Error::Container`] if it is another container, [`Error::Read`] if it contains
+    /// no sound image, or if the image has another number of devices.
     pub fn open(&self, metadata_cache: usize) -> Result<OpenedImage, Error> {
         let file = self.file()?;
         self.open_found(Arc::new(file.clone()), file.content_kind(), metadata_cache)
@@ -207,12 +213,12 @@ impl ImagePlace {
         }
     }
 
-    /// Opens an EROFS image at the offset, or at the start of the file.
+    /// Opens an EROFS image at the offset, or at the start of the file; `metadata_cache` is in bytes.
     ///
     /// # Errors
     /// [`Error::Source`] if the file or a device cannot be opened, [`Error::Container`] for another file system or container, [`Error::Read`] if
     /// the image is not sound, or other devices than the given ones are needed.
-    pub fn open_erofs(&self, opening: &ErofsOpening) -> Result<ErofsImage, Error> {
+    pub fn open_erofs(&self, checksum: SuperblockChecksum, metadata_cache: usize) -> Result<ErofsImage, Error> {
         let file = self.file()?;
         let input: Arc<dyn Input> = Arc::new(file.clone());
         let offset = self.offset.unwrap_or(0);
@@ -220,10 +226,8 @@ impl ImagePlace {
         if let Some(found) = found.filter(|_| !has_magic(input.as_ref(), offset)) {
             return Err(found.instead_of(&self.path, EROFS));
         }
-        let devices = opening.devices.iter().map(|path| Ok(Arc::new(OpenedFile::open(path)?) as Arc<dyn Input>));
-        let devices = devices.collect::<Result<Vec<_>, Error>>()?;
-        let at = OpenAt { offset, metadata_cache: opening.metadata_cache, checksum: opening.checksum };
-        let image = Erofs::open_at(Arc::clone(&input), &devices, at);
+        let at = OpenAt { offset, metadata_cache, checksum: checksum == SuperblockChecksum::Compare };
+        let image = Erofs::open_at(Arc::clone(&input), &self.open_devices()?, at);
         let image = image.map_err(|cause| self.clone().expecting(EROFS).fault(cause, found, input.as_ref()))?;
         let opened = OpenedImage::of(self.path.clone(), input, FileSystem::Erofs(image.clone()));
         Ok(ErofsImage { opened, image })
@@ -251,11 +255,16 @@ impl ImagePlace {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, self.expected));
         }
-        let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), origin, metadata_cache);
+        let devices = self.open_devices()?;
+        let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), &devices, origin, metadata_cache);
         let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
         let name = opened.file_system.name();
         log::debug!("{}: {name} image at byte {}", self.path.escaped(), opened.volume.facts().origin);
         Ok(opened)
+    }
+
+    fn open_devices(&self) -> Result<Vec<Arc<dyn Input>>, Error> {
+        self.devices.iter().map(|path| Ok::<Arc<dyn Input>, Error>(Arc::new(OpenedFile::open(path)?))).collect()
     }
 
     /// Names the container of a file that has no image at its start or elsewhere.

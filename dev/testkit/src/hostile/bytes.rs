@@ -3,7 +3,7 @@
 use packline_codec::{Outcome, Spec};
 
 /// Appends little-endian numbers.
-pub(super) trait Put {
+pub(crate) trait Put {
     fn u16(&mut self, number: u16) -> &mut Self;
     fn u32(&mut self, number: u32) -> &mut Self;
     fn u64(&mut self, number: u64) -> &mut Self;
@@ -35,7 +35,7 @@ pub(super) fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
 }
 
 /// Overwrites a number of `length` bytes at `at`.
-pub(super) fn over(bytes: &mut [u8], at: usize, length: usize, number: u64) {
+pub(crate) fn over(bytes: &mut [u8], at: usize, length: usize, number: u64) {
     bytes[at..at + length].copy_from_slice(&number.to_le_bytes()[..length]);
 }
 

@@ -4,7 +4,7 @@
 //! [`all`] lists them, [`write_all`] writes them to a directory.
 
 mod amplification;
-mod bytes;
+pub(crate) mod bytes;
 mod codecs;
 mod contents;
 mod directories;

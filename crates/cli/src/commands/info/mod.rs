@@ -92,7 +92,7 @@ impl Command for Info {
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
     let mut honoured = vec!["json"];
     match container {
-        kind if kind.is_image() => honoured.extend(["quick", "offset"]),
+        kind if kind.is_image() => honoured.extend(["quick", "offset", "device"]),
         ContentKind::Pln => honoured.extend(OPENING),
         _ => {}
     }

@@ -10,7 +10,7 @@ use crate::ui::size::parse_size;
 
 /// The words with an effect, for help and messages.
 const WITH_EFFECT: &str = "ro, suid, nosuid, dev, nodev, exec, noexec, user, users, owner, group, allow_other, allow_root, \
-                           auto_unmount, uid=N, gid=N, offset=BYTES, subdir=PATH, timeout=SECONDS, fsname=NAME";
+                           auto_unmount, uid=N, gid=N, offset=BYTES, device=FILE, subdir=PATH, timeout=SECONDS, fsname=NAME";
 /// The words without effect: a mount is read-only, has no access times, and always checks permissions. Other words are only for readers
 /// of /etc/fstab.
 const WITHOUT_EFFECT: [&str; 21] = [
@@ -63,6 +63,7 @@ pub fn apply(word: &str, request: &mut MountRequest, image: &mut ImagePlace) -> 
             "uid" => request.uid = Some(number()?),
             "gid" => request.gid = Some(number()?),
             "offset" => image.offset = Some(parse_size(OsStr::new(value)).map_err(|what| format!("offset: {what}"))?),
+            "device" => image.devices.push(value.into()),
             "fsname" => request.source_name = Some(value.as_bytes().to_vec()),
             _ => return ignore(word),
         }

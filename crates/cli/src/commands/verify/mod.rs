@@ -78,9 +78,7 @@ impl Command for Verify {
          Images of packline have a checksum of their data, unless they were packed with '-c none' or '--no-pad'. In \
          other images only blocks that gzip or xz compressed have a checksum. Other changes cannot be found there, and the \
          result says so.\n\
-         In an EROFS image, verify reads everything that has a name: directories, link counts, extended attributes and the \
-         content of each file. EROFS has a checksum of the superblock only, so changed content is not found if it can be \
-         decoded.\n\
+         EROFS has a checksum of the superblock only. In an EROFS image, changed content is not found if it can be decoded.\n\
          A .lrz file is decompressed up to the first fault. A tar is read in the same way; it has checksums of headers only, \
          and a missing end mark is a fault.\n\
          If a file of any kind has recovery data in FILE.recovery, it is compared with the recovery data. This finds every \
@@ -348,7 +346,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
         }
         FileSystem::Erofs(_) => {
             verdict.push_str(&format!("; {EROFS_UNCHECKED}"));
-            format!("{} of content", show_bytes(totals.content))
+            format!("{} with {} of content", count(totals.blocks, "compressed cluster"), show_bytes(totals.content))
         }
     };
     let special = totals.inodes.saturating_sub(totals.files + totals.directories + totals.symlinks);
@@ -362,8 +360,7 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
 }
 
 /// The limits of the check of an EROFS image.
-const EROFS_UNCHECKED: &str = "changed content cannot be found, because EROFS has no checksums of data; \
-                               bytes that no file uses were not checked";
+const EROFS_UNCHECKED: &str = "changed content cannot be found, because EROFS has no checksums of data";
 
 /// Returns text about the data without checksum.
 fn unchecked_text(totals: &Verified) -> String {
@@ -386,6 +383,7 @@ fn totals_object(image: &OpenedImage, totals: &Verified) -> Value {
             "files": totals.files,
             "directories": totals.directories,
             "names": totals.names,
+            "clusters": totals.blocks,
             "content_bytes": totals.content,
             "unchecked": EROFS_UNCHECKED,
         });

@@ -6,7 +6,7 @@ pub mod fsck;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ErofsImage, ErofsOpening};
+use packline::requests::{ErofsImage, SuperblockChecksum};
 use packline_image::metadata_cache;
 use packline_tree::path::{PathFault, canonical};
 use packline_volume::{NodeId, ReadError, Walk};
@@ -54,12 +54,9 @@ impl ImageOptions {
         self.path.is_some() || self.nid.is_some()
     }
 
-    /// Opens the image. `checksum` is whether a wrong checksum of the superblock is an error.
-    pub fn open(&self, checksum: bool, io: &mut Io) -> Result<ErofsImage, Failure> {
-        let mut opening = ErofsOpening::new(metadata_cache(None));
-        opening.devices.clone_from(&self.device);
-        opening.checksum = checksum;
-        Ok(place(&self.image, Some(self.offset), io)?.open_erofs(&opening)?)
+    pub fn open(&self, checksum: SuperblockChecksum, io: &mut Io) -> Result<ErofsImage, Failure> {
+        let place = place(&self.image, Some(self.offset), io)?.with_devices(self.device.clone());
+        Ok(place.open_erofs(checksum, metadata_cache(None))?)
     }
 
     /// Returns the inode that --path or --nid names, if any.

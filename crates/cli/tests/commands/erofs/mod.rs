@@ -1,6 +1,7 @@
 //! EROFS images: each command reads the tree that `mkfs.erofs` packed, pack writes images, and what reads only SquashFS says so.
 
 mod conversion;
+mod devices;
 mod drop_ins;
 mod reading;
 mod refusals;

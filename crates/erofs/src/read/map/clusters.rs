@@ -12,6 +12,7 @@ use crate::format::algorithms::CONTENT_MOST;
 use crate::format::cluster::{Cluster, Head, Inside, Start};
 use crate::format::compact_index::{CLUSTER_BITS_MOST, CompactIndex, CompactParameters};
 use crate::format::map_header::{IndexHeader, Tail};
+use crate::format::superblock::incompat;
 use crate::format::{compact_index, corrupt, full_index};
 
 /// An index of logical clusters.
@@ -92,8 +93,20 @@ impl Clusters {
         }
     }
 
+    /// Returns the features that the image must have.
+    pub(super) fn features(&self) -> u32 {
+        let IndexHeader { big_first, big_second, tail, .. } = self.header;
+        let big = if big_first || big_second { incompat::COMPRESSION_RECORDS } else { 0 };
+        let tail = match tail {
+            Tail::Cluster => 0,
+            Tail::Inline { .. } => incompat::INLINE_CLUSTERS,
+            Tail::Fragment { .. } => incompat::FRAGMENTS,
+        };
+        big | tail
+    }
+
     /// Returns the address of the first byte after the index.
-    fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         match &self.entries {
             Entries::Full(_) => self.address(self.count),
             Entries::Compact(index) => index.place(self.count - 1).end(),

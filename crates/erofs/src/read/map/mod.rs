@@ -19,8 +19,9 @@ use super::packed::Packed;
 use crate::format::algorithms::Algorithms;
 use crate::format::corrupt;
 use crate::format::map_header::{HEADER_BYTES, MapHeader};
+use crate::format::superblock::incompat;
 use clusters::{Clusters, Found};
-pub(crate) use extent::{Coded, Extent, ExtentKind};
+pub(crate) use extent::{Coded, Extent, ExtentKind, Form, Stored};
 use records::{RecordPlace, Records};
 use window::{ReadBytes, Window};
 
@@ -111,6 +112,26 @@ impl Map {
     /// Returns the block size in bytes.
     pub(crate) fn block(&self) -> u64 {
         1 << self.image.block_bits
+    }
+
+    /// Returns the address of the first byte after the index.
+    pub(crate) fn end(&self) -> u64 {
+        match &self.shape {
+            Shape::Empty => self.start,
+            Shape::Fragment(_) => self.start + HEADER_BYTES as u64,
+            Shape::Clusters(clusters) => clusters.end(),
+            Shape::Records(records) => records.end(),
+        }
+    }
+
+    /// Returns the features of [`incompat`](crate::format::superblock::incompat) that the image must have.
+    pub(crate) fn features(&self) -> u32 {
+        match &self.shape {
+            Shape::Empty => 0,
+            Shape::Fragment(_) => incompat::FRAGMENTS,
+            Shape::Clusters(clusters) => clusters.features(),
+            Shape::Records(records) => records.features(),
+        }
     }
 
     /// Returns the extent with a byte of the file.

@@ -10,6 +10,7 @@ use super::{MapImage, MapInode};
 use crate::format::corrupt;
 use crate::format::extents::{POSITION_BYTES, RECORD_MOST, Record};
 use crate::format::map_header::{ExtentsHeader, HEADER_BYTES};
+use crate::format::superblock::incompat;
 
 /// Records between two known positions at first, where positions are sums.
 const FIRST_STEP: u64 = 1024;
@@ -66,6 +67,16 @@ impl Records {
     /// Returns a bound of the numbers of records.
     pub(super) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns the address of the first byte after the records.
+    pub(super) fn end(&self) -> u64 {
+        self.address(self.count)
+    }
+
+    /// Returns the features that the image must have.
+    pub(super) fn features(&self) -> u32 {
+        incompat::WIDE | if self.header.has_fragment { incompat::FRAGMENTS } else { 0 }
     }
 
     fn address(&self, number: u64) -> u64 {

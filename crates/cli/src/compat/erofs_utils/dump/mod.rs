@@ -6,7 +6,7 @@ mod superblock;
 
 use std::io::ErrorKind;
 
-use packline::requests::ErofsImage;
+use packline::requests::{ErofsImage, SuperblockChecksum};
 use packline_verity::Uuid;
 use packline_volume::Node;
 
@@ -70,7 +70,7 @@ impl Command for DumpErofs {
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.check()?;
-        let image = self.place.open(false, io).map_err(|failure| status_of(failure, &self.place))?;
+        let image = self.place.open(SuperblockChecksum::Ignore, io).map_err(|failure| status_of(failure, &self.place))?;
         if self.shows.blkid_udev {
             let uuid = Uuid(image.image.superblock().uuid);
             let text = "ID_FS_TYPE=erofs\nID_FS_USAGE=filesystem\n";

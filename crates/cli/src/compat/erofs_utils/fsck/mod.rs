@@ -6,7 +6,7 @@ mod ratio;
 
 use std::ffi::OsString;
 
-use packline::requests::ErofsImage;
+use packline::requests::{ErofsImage, SuperblockChecksum};
 use packline_volume::NodeId;
 
 use super::{ChosenInode, ImageOptions};
@@ -112,7 +112,8 @@ impl Command for FsckErofs {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.extraction.check()?;
-        let image = self.place.open(!self.checks.no_sbcrc, io)?;
+        use SuperblockChecksum::{Compare, Ignore};
+        let image = self.place.open(if self.checks.no_sbcrc { Ignore } else { Compare }, io)?;
         let chosen = self.place.chosen(&image)?;
         let ended = match &self.extraction.extract {
             Some(Some(directory)) => self.extract(&image, chosen.as_ref(), directory, invocation, io),

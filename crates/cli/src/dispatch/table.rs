@@ -13,6 +13,7 @@ use crate::commands::mount;
 use crate::commands::{bench, cache, cat, compress, delta, diff, info, list, pack, recovery, unpack, verify, verity};
 use crate::compat::erofs_utils::dump::DumpErofs;
 use crate::compat::erofs_utils::fsck::FsckErofs;
+use crate::compat::erofs_utils::mkfs::MkfsErofs;
 use crate::compat::lrzip;
 use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
@@ -49,6 +50,7 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<sqfs2tar::Sqfs2Tar>(),
     Entry::of::<rdsquashfs::RdSquashFs>(),
     Entry::of::<sqfsdiff::SqfsDiff>(),
+    Entry::of::<MkfsErofs>(),
     Entry::of::<FsckErofs>(),
     Entry::of::<DumpErofs>(),
     Entry::of::<lrzip::Lrzip>(),

@@ -337,6 +337,11 @@ impl Superblock {
     }
 }
 
+/// Returns the UUID in the block that has the superblock.
+pub(crate) fn uuid_in(block: &[u8]) -> [u8; 16] {
+    std::array::from_fn(|index| block.get(SUPERBLOCK_START as usize + 48 + index).copied().unwrap_or(0))
+}
+
 fn check_features(incompat: u32) -> Result<(), ReadError> {
     let known = incompat::NAMES.iter().fold(0, |all, (bit, _)| all | bit);
     let unknown = incompat & !known;

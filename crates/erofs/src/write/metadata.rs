@@ -17,7 +17,7 @@ use super::superblock::{self, Facts};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
 use crate::format::inode::Layout;
-use crate::format::superblock::incompat;
+use crate::format::superblock::{incompat, uuid_in};
 use crate::options::{BLOCK, Options};
 use crate::xattrs::XattrTable;
 
@@ -49,6 +49,7 @@ pub struct ImageEnd {
     pub inodes: u64,
     /// Bytes of extended attributes that inodes share.
     pub shared_xattrs: u64,
+    pub uuid: [u8; 16],
 }
 
 /// Complete metadata.
@@ -98,6 +99,7 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
         metadata: bytes_used - source.data_end,
         inodes: shape.count,
         shared_xattrs: shape.shared_xattrs,
+        uuid: uuid_in(&superblock),
     };
     Ok(Metadata { end, superblock, written })
 }
@@ -171,7 +173,10 @@ impl Shape {
         if blocks < u32::MAX.into() {
             return Ok(self);
         }
-        Err(Error::Limit { what: format!("an image of {blocks} blocks of 4096 bytes"), expected: "less than 16 TiB".into() })
+        Err(Error::Limit {
+            what: format!("an image of {blocks} blocks of 4096 bytes"),
+            expected: "less than 16 TiB".into(),
+        })
     }
 
     fn number(&self, tree: &Tree, node: NodeId) -> u32 {
@@ -247,11 +252,7 @@ impl Writer<'_> {
         })
     }
 
-    fn for_each_block(
-        &self,
-        node: NodeId,
-        put: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let tree = self.inodes.tree;
         let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
         for_each_block(tree, node, &inode, put)

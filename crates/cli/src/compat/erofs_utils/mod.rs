@@ -2,6 +2,7 @@
 
 pub mod dump;
 pub mod fsck;
+pub mod mkfs;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

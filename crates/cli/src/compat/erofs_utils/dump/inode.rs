@@ -39,8 +39,7 @@ fn attributes(inode: &Inode, number: u64, layout: InodeLayout, utc_offset: fn(i6
     let stored = layout.compressed.unwrap_or(size);
     let ratio = if size == 0 { 0.0 } else { stored as f64 * 100.0 / size as f64 };
     let meta = &inode.meta;
-    let seconds = meta.mtime.seconds();
-    let time = Moment::of(seconds.saturating_add(utc_offset(seconds))).iso();
+    let time = Moment::of(meta.mtime.saturating_add(utc_offset(meta.mtime))).iso();
     let mode = meta.mode & 0o777;
     format!(
         "Size: {size}  On-disk size: {stored}  {}\n\
@@ -56,7 +55,7 @@ fn attributes(inode: &Inode, number: u64, layout: InodeLayout, utc_offset: fn(i6
         meta.uid,
         meta.gid,
         &mode_string(inode.node_type(), mode)[1..],
-        meta.mtime.nanoseconds(),
+        inode.nanoseconds,
     )
 }
 

@@ -82,8 +82,8 @@ fn text(superblock: &Superblock, blocks: u64, created: &str) -> String {
     let mut out: String =
         lines.into_iter().map(|(name, value)| format!("{:<46}{value}\n", format!("Filesystem {name}:"))).collect();
     if superblock.incompat != 0 {
-        let (major, minor) = superblock.least_kernel();
-        out.push_str(&format!("{:<46}{major}.{minor}\n", "Required upstream Linux kernel version:"));
+        let kernel = superblock.least_kernel();
+        out.push_str(&format!("{:<46}{kernel}\n", "Required upstream Linux kernel version:"));
     }
     out
 }

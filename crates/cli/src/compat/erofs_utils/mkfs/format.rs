@@ -1,9 +1,8 @@
 //! The options of the image's format, and the summary of an image.
 
-use packline::requests::ImageSummary;
-use packline_blocks::Fragments;
+use packline::requests::{ImageSummary, WrittenEnd};
 use packline_codec::Spec;
-use packline_erofs::{Kernel, Options, Uuid};
+use packline_erofs::{Fragments, Kernel, Options, Uuid};
 
 use super::compression::{BLOCK, content_size};
 use super::extended::Features;
@@ -59,6 +58,20 @@ fn oldest(mut options: Options, wide: bool) -> Result<Options, Failure> {
 }
 
 /// Returns the statistics of an image in the words of mkfs.erofs.
-pub fn statistics(_summary: &ImageSummary) -> String {
-    String::new()
+pub fn statistics(summary: &ImageSummary) -> String {
+    let image = &summary.image;
+    let WrittenEnd::Erofs(end) = &image.end else { return String::new() };
+    format!(
+        "Build completed.\n------\n\
+         Filesystem UUID: {}\n\
+         Filesystem total blocks: {} (of {BLOCK}-byte blocks)\n\
+         Filesystem total inodes: {}\n\
+         Filesystem total metadata blocks: {}\n\
+         Filesystem total deduplicated bytes (of source files): {}\n",
+        packline_verity::Uuid(end.uuid),
+        end.padded / BLOCK,
+        end.inodes,
+        end.metadata.div_ceil(BLOCK),
+        image.saved.duplicate_bytes,
+    )
 }

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn content_is_four_clusters() {
-        let size = |cluster, extent| content_content_size(cluster, extent, None).map(|size| size.bytes() as u64);
+        let size = |cluster, extent| content_size(cluster, extent, None).map(|size| size.bytes() as u64);
         assert_eq!(size(4096, None), Ok(16 << 10));
         assert_eq!(size(64 << 10, None), Ok(256 << 10));
         assert_eq!(size(1 << 20, None), Ok(1 << 20));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use packline::requests::{ImageRequest, PackRequest};
 
-use crate::args::{Command, Compat, Invocation, wrong};
+use crate::args::{Command, Compat, Invocation};
 use crate::compat::squashfs_tools::posix_regex;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -104,20 +104,10 @@ impl MkfsErofs {
         if self.source.sort == Some(true) {
             image.order = Some(packline_archives::ContentOrder::default());
         }
-        let source = self.source(filter, io)?;
+        let source = self.open_source(filter, io)?;
         let mut request = PackRequest::new(source, target::image(&self.image, true, io)?, image);
         request.resources = io.host.resources_or(self.running.workers.map(|workers| workers.min(WORKERS_MOST)), None);
         request.temporaries = io.temporaries.clone();
         Ok(request)
-    }
-}
-
-impl IdleOptions {
-    /// Rejects directories that are to be compressed.
-    fn check(&self) -> Result<(), Failure> {
-        match &self.compressed_directories {
-            Some(None) => Err(wrong("zD", "compressed directories are not supported yet; leave it out")),
-            _ => Ok(()),
-        }
     }
 }

@@ -8,7 +8,9 @@ use packline_verity::Uuid;
 use super::compression::{self, Algorithm};
 use super::extended::{self, TypedWord};
 use crate::args::value::{List, number, one_of, text};
+use crate::args::wrong;
 use crate::compat::erofs_utils::c_number;
+use crate::ui::failure::Failure;
 
 /// The longest label in bytes.
 const LABEL_MOST: usize = 15;
@@ -178,6 +180,16 @@ pub struct IdleOptions {
     /// Accepted without effect: a prefix only makes names shorter in the image
     #[arg(long, value_name = "PREFIX")]
     xattr_prefix: Vec<OsString>,
+}
+
+impl IdleOptions {
+    /// Rejects directories that are to be compressed.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.compressed_directories {
+            Some(None) => Err(wrong("zD", "compressed directories are not supported yet; leave it out")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Parses a label.

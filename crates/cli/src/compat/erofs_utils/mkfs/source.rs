@@ -21,7 +21,7 @@ const READERS: usize = 4;
 
 impl MkfsErofs {
     /// Returns the source; a directory leaves out what `filter` leaves out.
-    pub(super) fn source(&self, filter: Option<PathFilter>, io: &mut Io) -> Result<Source, Failure> {
+    pub(super) fn open_source(&self, filter: Option<PathFilter>, io: &mut Io) -> Result<Source, Failure> {
         self.source.refuse()?;
         let is_tar = self.source.tar.is_some();
         if let Some(further) = self.sources.get(1) {

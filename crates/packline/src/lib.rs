@@ -76,7 +76,7 @@ pub mod requests {
     pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
-    pub use crate::container::image_place::{ImagePlace, SquashFsImage};
+    pub use crate::container::image_place::{ErofsImage, ImagePlace, SquashFsImage, SuperblockChecksum};
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
     pub use crate::pack::image_options::ImageOptions;

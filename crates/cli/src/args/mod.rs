@@ -147,6 +147,12 @@ impl Invocation {
         self.explicit_options.iter().any(|explicit| explicit == long)
     }
 
+    /// Returns whether the argument with an id is on the command line, also if it has no long name.
+    pub fn is_given(&self, id: &str) -> bool {
+        let is_known = self.matches.try_contains_id(id).is_ok();
+        is_known && self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
     /// Returns the index of the last occurrence of an option among the arguments, for options of which the last one counts.
     pub fn position(&self, long: &str) -> Option<usize> {
         self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long))?.next_back()

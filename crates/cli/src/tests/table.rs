@@ -331,6 +331,12 @@ fn runs_command_of_program_name() {
         let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
         let version = match command.compat {
             Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+            Compat::ErofsUtils => concat!(
+                "(erofs-utils) 1.9.3 (packline ",
+                env!("CARGO_PKG_VERSION"),
+                ")\navailable compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd"
+            ),
+            Compat::DumpErofs => concat!("(erofs-utils) 1.9.3 (packline ", env!("CARGO_PKG_VERSION"), ")"),
             Compat::Squashfuse => concat!("0.6.1 (packline ", env!("CARGO_PKG_VERSION"), ")"),
             _ => env!("CARGO_PKG_VERSION"),
         };

@@ -4,7 +4,7 @@ mod lrz;
 mod pln;
 mod printer;
 mod recovery;
-mod repeated;
+pub mod repeated;
 mod tar;
 mod verity;
 
@@ -311,7 +311,8 @@ impl Examiner for Printer<'_> {
     }
 }
 
-fn text(finding: &Finding) -> String {
+/// Returns a finding on one line.
+pub fn text(finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };

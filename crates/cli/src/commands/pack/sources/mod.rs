@@ -108,7 +108,7 @@ impl SourceOpener<'_> {
         let several = sources.len() > 1 || kinds.layers;
         let default = if several { Whiteouts::Apply } else { Whiteouts::Ignore };
         let whiteouts = whiteouts.unwrap_or(default);
-        Ok((Source::Stack(Stack { layers: sources, whiteouts, remove }), excludes))
+        Ok((Source::Stack(Stack { layers: sources, whiteouts, remove, hard_links: true }), excludes))
     }
 
     fn source(&self, operand: Operand<'_>, excludes: &Patterns, io: &mut Io) -> Result<Source, Failure> {

@@ -84,6 +84,9 @@ impl Store {
 
     fn make(&self, directory: &Path) -> Result<(), Error> {
         let create = |path: &Path| make_directory(path).map_err(|cause| Error::io(path, "cannot create", cause));
+        if directory.metadata().is_ok_and(|about| !about.is_dir()) {
+            return Err(Error::NotACache(directory.to_path_buf()));
+        }
         create(directory)?;
         let mut there = fs::read_dir(directory).map_err(|cause| Error::io(directory, "cannot read", cause))?;
         let ours = |name: &OsStr| name == TAG || name == VERSION;

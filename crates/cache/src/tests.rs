@@ -287,7 +287,8 @@ fn rejects_a_directory_with_other_files() {
     }
     fs::write(directory.path().join("file"), "x").unwrap();
     assert!(Store::existing(directory.path(), NOW).is_err());
-    assert!(BlockCache::open(&directory.path().join("file"), LARGE, NOW).is_err());
+    let file = directory.path().join("file");
+    assert!(matches!(BlockCache::open(&file, LARGE, NOW), Err(Error::NotACache(_))));
 }
 
 #[test]

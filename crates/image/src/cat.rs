@@ -23,8 +23,33 @@ pub fn cat(
     out: &mut dyn Write,
     display_path: &str,
 ) -> Result<(), Error> {
-    let image = &image.checked(CheckScope::IfAllWasRead);
     let files: Vec<FileData> = paths.iter().map(|path| regular_file(image, path)).collect::<Result<_, _>>()?;
+    write(image, files, paths, resources, (out, display_path))
+}
+
+/// Like [`cat`], for files whose paths are not known.
+///
+/// # Errors
+/// [`Error::Read`] for unreadable content, after all content before it is written; [`Error::Output`].
+pub fn cat_files(
+    image: &OpenedImage,
+    files: Vec<FileData>,
+    resources: &Resources,
+    out: &mut dyn Write,
+    display_path: &str,
+) -> Result<(), Error> {
+    write(image, files, &[], resources, (out, display_path))
+}
+
+/// Writes the contents of `files`; faults name their `paths`, as far as there are paths.
+fn write(
+    image: &OpenedImage,
+    files: Vec<FileData>,
+    paths: &[Vec<u8>],
+    resources: &Resources,
+    (out, display_path): (&mut dyn Write, &str),
+) -> Result<(), Error> {
+    let image = &image.checked(CheckScope::IfAllWasRead);
     let mut uses = SharedUses::new();
     files.iter().for_each(|file| uses.note(image.volume.as_ref(), file));
     let requests = files.into_iter().enumerate().map(|(tag, file)| Ok(Request { tag, file: Some(file), weight: 0 }));

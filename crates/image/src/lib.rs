@@ -32,7 +32,7 @@ mod verify;
 
 use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, must_differ};
 
-pub use cat::cat;
+pub use cat::{cat, cat_files};
 pub use diff::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
 pub use error::Error;
 pub use file_system::FileSystem;
@@ -52,4 +52,4 @@ pub use unpack::{
     AttributeRules, Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary,
     Warning, unpack,
 };
-pub use verify::verify;
+pub use verify::{PartScope, Sha256Hash, verify, verify_part};

@@ -47,7 +47,12 @@ impl OpenedImage {
         metadata_cache: usize,
     ) -> Result<OpenedImage, ReadError> {
         let file_system = FileSystem::open(&input, ImageOpening { origin, metadata_cache, devices })?;
-        Ok(OpenedImage { volume: file_system.to_volume(), file_system, display_path, input: OpenedBytes(input) })
+        Ok(OpenedImage::of(display_path, input, file_system))
+    }
+
+    /// The image that `file_system` reads from `input`; `display_path` is the name of the input in messages.
+    pub fn of(display_path: PathBuf, input: Arc<dyn Input>, file_system: FileSystem) -> OpenedImage {
+        OpenedImage { volume: file_system.to_volume(), file_system, display_path, input: OpenedBytes(input) }
     }
 
     /// Returns the entries of a selection, in the order of their paths. An error affects one entry; the others follow.

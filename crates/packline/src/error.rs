@@ -113,6 +113,14 @@ pub enum Error {
         /// The file with its recovery data.
         recovery: PathBuf,
     },
+    /// An image already ends with a hash tree, so its root hash is not written again without a request.
+    #[error("{path}: already ends with a hash tree, from byte {at} on", path = path.escaped())]
+    HashTree {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// The byte at which the hash tree begins.
+        at: u64,
+    },
     /// The memory limit is too low. The user can change it.
     #[error(transparent)]
     Memory(#[from] MemoryFault),

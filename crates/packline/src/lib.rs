@@ -57,6 +57,7 @@ pub use packline_image::{Output, RestoreAttributes, Selection};
 pub use packline_runtime::{
     EntryInfo, EntryKind, MemoryFault, Observer, Pass, Progress, Resources, StoredData, Unobserved,
 };
+pub use packline_tree::ReadErrors;
 pub use sources::source::Source;
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub use streams::convert::{compress, decompress};
@@ -75,7 +76,7 @@ pub mod requests {
     pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
-    pub use crate::container::image_place::{ImagePlace, SquashFsImage};
+    pub use crate::container::image_place::{ErofsImage, ImagePlace, SquashFsImage, SuperblockChecksum};
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
     pub use crate::pack::image_options::ImageOptions;

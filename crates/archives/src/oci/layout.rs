@@ -42,7 +42,12 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
 
 impl Layout<'_> {
     fn check_version(&self) -> Result<(), Error> {
-        let expected = "an OCI image layout: a directory or archive with oci-layout and index.json";
+        let expected = match &self.blobs {
+            Blobs::Directory(_) => "an OCI image layout: a directory or archive with oci-layout and index.json",
+            Blobs::Archive(_) => {
+                "an OCI image layout with oci-layout and index.json; docker-archive:FILE for a docker archive"
+            }
+        };
         let missing = || wrong(self.name, "oci-layout is missing", expected);
         let bytes = self.blobs.document(self.name, "oci-layout")?.ok_or_else(missing)?;
         let LayoutVersion { image_layout_version: version } = parse(self.name, "oci-layout", &bytes)?;

@@ -71,6 +71,8 @@ pub struct StackOptions {
     pub block_size: u32,
     /// Workers that compare contents.
     pub engine: Config,
+    /// Whether the names of one file are hard links. If not, each name is a separate file.
+    pub hard_links: bool,
 }
 
 impl StackOptions {
@@ -86,6 +88,7 @@ impl StackOptions {
             order: ContentOrder::default(),
             block_size: 0,
             engine: Config::default(),
+            hard_links: true,
         }
     }
 }
@@ -239,7 +242,7 @@ impl MergedEntries {
     }
 
     /// The next entry, and the number of its content.
-    fn advance(&mut self, whiteouts: Whiteouts) -> Option<(Entry, Option<u32>)> {
+    fn advance(&mut self, options: &StackOptions) -> Option<(Entry, Option<u32>)> {
         let node = self.order.get(self.next)?;
         self.next += 1;
         let tree = &self.merged.tree;
@@ -247,7 +250,7 @@ impl MergedEntries {
         let path = tree.path(node);
         let meta = tree.meta(inode);
         let first = self.order.first(tree, node);
-        if first != node {
+        if first != node && options.hard_links {
             let kind = Kind::HardLink(tree.path(first));
             return Some((Entry { path, kind, meta, xattrs: Vec::new() }, None));
         }
@@ -256,7 +259,7 @@ impl MergedEntries {
             NO_XATTR => Vec::new(),
             set => self.merged.xattrs.get(set).to_vec(),
         };
-        if whiteouts == Whiteouts::Keep && tree.is_opaque(node) {
+        if options.whiteouts == Whiteouts::Keep && tree.is_opaque(node) {
             xattrs.push(self.merged.opaque());
         }
         Some((Entry { path, kind, meta, xattrs }, file))
@@ -267,7 +270,7 @@ impl Source for StackSource {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.file = Current::Nothing;
         self.list(&mut |_, _| {})?;
-        let next = self.merged.as_mut().and_then(|listed| listed.advance(self.options.whiteouts));
+        let next = self.merged.as_mut().and_then(|listed| listed.advance(&self.options));
         Ok(next.map(|(entry, file)| {
             self.file = file.map_or(Current::Nothing, Current::Unread);
             entry

@@ -397,3 +397,12 @@ fn rejects_files_and_directories_replaced_after_listing() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[test]
+fn names_of_one_file_can_be_separate_files() {
+    let layer: &[Node] = &[file("a", "1"), link("b", "a"), dir("d"), link("d/c", "a")];
+    let mut options = options(Whiteouts::Ignore);
+    options.hard_links = false;
+    let found = lines(&mut StackSource::new(layers(&[layer]), options)).unwrap();
+    assert_eq!(found, ["/", "a=1", "b=1", "d/", "d/c=1"]);
+}

@@ -308,9 +308,10 @@ fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn C
             continue;
         }
         let stored = &image[place.start as usize..][..place.size() as usize];
-        match place.is_compressed() {
-            true => content.extend(coder.decode(Form::Block { content: length }, stored).unwrap()),
-            false => content.extend(stored),
+        if place.is_compressed() {
+            content.extend(coder.decode(Form::Block { content: length }, stored).unwrap());
+        } else {
+            content.extend(stored);
         }
         assert_eq!(content.len(), end);
     }

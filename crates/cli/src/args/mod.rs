@@ -147,6 +147,12 @@ impl Invocation {
         self.explicit_options.iter().any(|explicit| explicit == long)
     }
 
+    /// Returns whether the argument with an id is on the command line, also if it has no long name.
+    pub fn is_given(&self, id: &str) -> bool {
+        let is_known = self.matches.try_contains_id(id).is_ok();
+        is_known && self.matches.value_source(id) == Some(ValueSource::CommandLine)
+    }
+
     /// Returns the index of the last occurrence of an option among the arguments, for options of which the last one counts.
     pub fn position(&self, long: &str) -> Option<usize> {
         self.matches.indices_of(&long.replace('-', "_")).filter(|_| self.has(long))?.next_back()
@@ -198,7 +204,12 @@ impl Invocation {
         let is_default = self.memory.is_none_or(|long| !self.has(long));
         let runs_alone = self.text("jobs").is_some_and(|jobs| jobs == "0");
         if !is_default || !address_space_limits_memory(usize::from(!runs_alone)) {
-            return self.memory.map(|long| format!("--{long} allows more"));
+            return self.memory.map(|long| match self.text(long).and_then(OsStr::to_str) {
+                Some(typed) if long == "mem" && typed.parse::<u16>().is_ok() => {
+                    format!("--{long} {typed} is in bytes; did you mean {typed}M?")
+                }
+                _ => format!("give a larger --{long}"),
+            });
         }
         // A mount needs workers.
         let can_run_alone = self.matches.try_contains_id("jobs").is_ok() && self.command != "mount" && !runs_alone;

@@ -61,11 +61,17 @@ pub fn bare_parser_of(entry: &Entry) -> Command {
     }
 }
 
-/// Returns the text of `--version` after the name. Callers of squashfs-tools and squashfuse compare the version, so it is the version
-/// whose options packline has.
+/// Returns the text of `--version` after the name. Callers of squashfs-tools, squashfuse and erofs-utils compare the version, so it is the
+/// version whose options packline has.
 fn version_of(compat: Compat) -> &'static str {
     match compat {
         Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+        Compat::ErofsUtils => concat!(
+            "(erofs-utils) 1.9.3 (packline ",
+            env!("CARGO_PKG_VERSION"),
+            ")\navailable compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd"
+        ),
+        Compat::DumpErofs => concat!("(erofs-utils) 1.9.3 (packline ", env!("CARGO_PKG_VERSION"), ")"),
         Compat::Squashfuse => concat!("0.6.1 (packline ", env!("CARGO_PKG_VERSION"), ")"),
         _ => env!("CARGO_PKG_VERSION"),
     }
@@ -75,7 +81,7 @@ fn version_of(compat: Compat) -> &'static str {
 pub fn full_name(entry: &Entry) -> String {
     match entry.compat {
         Compat::Packline => format!("packline {}", entry.name),
-        Compat::ToolsNg | Compat::ExitTwo | Compat::SquashfsTools | Compat::Squashfuse => entry.name.to_string(),
+        _ => entry.name.to_string(),
     }
 }
 
@@ -85,7 +91,7 @@ pub fn with_general_options(command: Command) -> Command {
     // `list` uses -h for something else.
     let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
     let help = if is_free { help.short('h') } else { help };
-    let help = help.help("Print all options; -h prints the most used ones");
+    let help = help.help("Print help: --help has all options, -h the most used ones");
     let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(GENERAL);
     command.arg(help).arg(version_option()).arg(log_option())
 }

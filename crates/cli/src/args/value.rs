@@ -179,9 +179,10 @@ pub fn range_of(argument: &Arg) -> Option<String> {
 }
 
 fn invalid(argument: Option<&Arg>, what: &str) -> Error {
-    let name = argument.and_then(Arg::get_long).map_or_else(
-        || argument.map_or_else(String::new, |argument| argument.get_id().to_string()),
-        |long| format!("--{long}"),
-    );
+    let name = argument.map_or_else(String::new, |argument| match (argument.get_long(), argument.get_short()) {
+        (Some(long), _) => format!("--{long}"),
+        (None, Some(short)) => format!("-{short}"),
+        (None, None) => argument.get_id().to_string(),
+    });
     Error::raw(ErrorKind::ValueValidation, format!("{name}: {}", escape::line(what)))
 }

@@ -51,7 +51,7 @@ impl Command for Cache {
 
     const EXAMPLES: &'static [&'static str] = &[
         "packline pack --cache ~/.cache/packline rootfs/ rootfs.sqfs",
-        "packline pack --cache ~/.cache/packline,http://cache.example:8080 rootfs/ rootfs.sqfs",
+        "packline pack --cache ~/.cache/packline,http://cache:8080 rootfs/ rootfs.sqfs",
         "packline cache info --cache ~/.cache/packline",
         "PACKLINE_CACHE=~/.cache/packline packline cache trim --cache-size 1G",
     ];

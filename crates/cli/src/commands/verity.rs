@@ -50,7 +50,7 @@ impl Command for Verity {
     const EXAMPLES: &'static [&'static str] = &[
         "packline verity app.raw --key key.pem --cert cert.pem",
         "packline verity root.sqfs --append",
-        "packline pack rootfs/ app.raw --format squashfs --verity",
+        "packline pack rootfs/ app.raw --verity",
         "packline verify app.raw --roothash \"$(cat app.roothash)\"",
     ];
 

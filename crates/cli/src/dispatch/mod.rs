@@ -198,7 +198,10 @@ fn option_of_mksquashfs(command: &Entry, words: &[OsString], error: &clap::Error
         text.len() > 2 && text.contains(letter) && option_of(&parser, word).is_some()
     };
     let word = words.iter().find(is_meant)?;
-    let ours = option_of(&bare_parser_of(command), word).map(|(name, _)| format!("did you mean '--{name}'? "));
+    let ours = match option_of(&bare_parser_of(command), word) {
+        Some((name, _)) => Some(format!("did you mean '--{name}'? ")),
+        None => word.to_str().and_then(|word| usage::hint_for_mksquashfs(word.trim_start_matches('-'))),
+    };
     let hint =
         "'packline mksquashfs' takes the options of mksquashfs; 'packline pack --help' lists the options of pack";
     Some(Failure::usage(format!("unknown option '{}' ({}{hint})", word.escaped(), ours.unwrap_or_default())))

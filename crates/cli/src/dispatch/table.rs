@@ -11,6 +11,9 @@ use crate::args::value::{TextOrHelp, text_or_help};
 #[cfg(feature = "mount")]
 use crate::commands::mount;
 use crate::commands::{bench, cache, cat, compress, delta, diff, info, list, pack, recovery, unpack, verify, verity};
+use crate::compat::erofs_utils::dump::DumpErofs;
+use crate::compat::erofs_utils::fsck::FsckErofs;
+use crate::compat::erofs_utils::mkfs::MkfsErofs;
 use crate::compat::lrzip;
 use crate::compat::squashfs_tools::mksquashfs;
 use crate::compat::squashfs_tools::sqfscat::Sqfscat;
@@ -47,6 +50,9 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<sqfs2tar::Sqfs2Tar>(),
     Entry::of::<rdsquashfs::RdSquashFs>(),
     Entry::of::<sqfsdiff::SqfsDiff>(),
+    Entry::of::<MkfsErofs>(),
+    Entry::of::<FsckErofs>(),
+    Entry::of::<DumpErofs>(),
     Entry::of::<lrzip::Lrzip>(),
     Entry::of::<lrzip::Lrunzip>(),
     Entry::of::<lrzip::Lrzcat>(),

@@ -5,8 +5,18 @@
 //! silently store the real ones.
 
 /// Commands that read or set owners, permissions or devices of files.
-const COMMANDS: [&str; 8] =
-    ["pack", "unpack", "mksquashfs", "unsquashfs", "gensquashfs", "rdsquashfs", "lrztar", "lrzuntar"];
+const COMMANDS: [&str; 10] = [
+    "pack",
+    "unpack",
+    "mksquashfs",
+    "unsquashfs",
+    "gensquashfs",
+    "rdsquashfs",
+    "mkfs.erofs",
+    "fsck.erofs",
+    "lrztar",
+    "lrzuntar",
+];
 
 /// A program that makes its children believe that they run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The process and its machine: clock, environment, processors, memory, users, time zone, descriptors, standard streams and signals. One
-//! file reads each of them.
+//! The process and its machine: clock, environment, umask, processors, memory, users, time zone, descriptors, standard streams and signals.
+//! One file reads each of them.
 
 pub mod clock;
 pub mod closed_streams;
@@ -15,6 +15,7 @@ pub mod signals;
 pub mod streams;
 pub mod terminal;
 pub mod topology;
+pub mod umask;
 pub mod usage;
 
 use std::ffi::OsString;
@@ -44,6 +45,8 @@ pub struct Host {
     pub memory_limit: fn(usize) -> Option<u64>,
     /// Returns the memory of the machine in bytes, if known.
     pub machine_memory: fn() -> Option<u64>,
+    /// Returns the permissions that new files of this process lack.
+    pub umask: fn() -> u16,
     /// `SOURCE_DATE_EPOCH`, as text.
     pub source_date_epoch: Option<String>,
     pub scratch: PathBuf,
@@ -84,6 +87,7 @@ impl Host {
             topology: topology::topology,
             memory_limit: machine::memory_limit,
             machine_memory: machine::memory,
+            umask: umask::umask,
             source_date_epoch: environment::source_date_epoch(),
             scratch: environment::scratch(),
             cache: environment::cache(),

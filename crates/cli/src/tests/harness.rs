@@ -98,6 +98,7 @@ pub fn host() -> Host {
         names: || Names::parse(b"root:x:0:0::/:\nann:x:3:4::/:\n", b"wheel:x:0:\nstaff:x:4:\n"),
         program: None,
         wall_time,
+        umask: || 0o022,
         peak_memory: || Some(12_345),
         ask_hidden: |_, _| None,
     }

@@ -300,6 +300,25 @@ fn suggests_only_similar_options() {
 }
 
 #[test]
+fn names_the_option_of_pack_for_an_option_of_mksquashfs() {
+    for (typed, hint) in [
+        ("-noappend", "did you mean '--force'?"),
+        ("--noappend", "did you mean '--force'?"),
+        ("-processors", "did you mean '--jobs'?"),
+        ("-Xcompression-level", "did you mean '--codec NAME:level=N'?"),
+        ("-wildcards", "patterns of pack always have wildcards;"),
+        ("-mkfs-time", "did you mean '--time'?"),
+        ("-sort", "did you mean '--order'?"),
+        ("-p", "did you mean '--manifest'?"),
+    ] {
+        let ran = run(&["pack", "x", "y", typed, "z"]);
+        assert!(ran.status == 2 && ran.err.contains(&format!("unknown option '{typed}' ({hint}")), "{ran:?}");
+    }
+    let ran = run(&["compress", "-p", "4", "x"]);
+    assert!(ran.err.contains("did you mean '--jobs'?"), "{ran:?}");
+}
+
+#[test]
 fn runs_command_of_program_name() {
     let call = |name: &str, arguments: &[&str]| {
         let kept = super::harness::SharedBuffer::default();
@@ -312,6 +331,12 @@ fn runs_command_of_program_name() {
         let (status, text) = call(&format!("/usr/bin/{name}"), &["--version"]);
         let version = match command.compat {
             Compat::SquashfsTools => concat!("version 4.7.5 (packline ", env!("CARGO_PKG_VERSION"), ")"),
+            Compat::ErofsUtils => concat!(
+                "(erofs-utils) 1.9.3 (packline ",
+                env!("CARGO_PKG_VERSION"),
+                ")\navailable compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd"
+            ),
+            Compat::DumpErofs => concat!("(erofs-utils) 1.9.3 (packline ", env!("CARGO_PKG_VERSION"), ")"),
             Compat::Squashfuse => concat!("0.6.1 (packline ", env!("CARGO_PKG_VERSION"), ")"),
             _ => env!("CARGO_PKG_VERSION"),
         };

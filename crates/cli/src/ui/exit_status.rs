@@ -12,6 +12,10 @@ pub enum Compat {
     ExitTwo,
     /// The conventions of squashfs-tools: long options have one hyphen, the last of several values wins, wrong usage exits with 1.
     SquashfsTools,
+    /// The conventions of mkfs.erofs and fsck.erofs: GNU getopt, and status 1 for every failure.
+    ErofsUtils,
+    /// As [`Compat::ErofsUtils`], but the status is the lowest byte of a negative error number, as in dump.erofs.
+    DumpErofs,
     /// As [`Compat::ToolsNg`], but wrong usage exits with 254, as in squashfuse.
     #[cfg_attr(not(feature = "mount"), allow(dead_code, reason = "only a command that mounts has it"))]
     Squashfuse,
@@ -25,7 +29,8 @@ impl Compat {
 
     pub fn usage_status(self) -> u8 {
         match self {
-            Compat::ToolsNg | Compat::SquashfsTools => 1,
+            Compat::ToolsNg | Compat::SquashfsTools | Compat::ErofsUtils => 1,
+            Compat::DumpErofs => INVALID,
             Compat::Packline | Compat::ExitTwo => 2,
             Compat::Squashfuse => 254,
         }
@@ -50,6 +55,19 @@ const OF_SQUASHFUSE: [(&str, &str); 5] = [
     ("254", "Wrong usage; squashfuse_ll: the mount point does not exist"),
     ("255", "The file cannot be opened, or is not an image"),
 ];
+
+/// The statuses of dump.erofs.
+const OF_DUMP_EROFS: [(&str, &str); 4] = [
+    ("0", "Success. A closed pipe is not an error"),
+    ("1", "A part of the image or of the output failed"),
+    ("234", "Wrong usage, or the file is not an EROFS image that can be read"),
+    ("254", "The file does not exist"),
+];
+
+/// Status of dump.erofs for EINVAL.
+pub const INVALID: u8 = 234;
+/// Status of dump.erofs for ENOENT.
+pub const NOT_FOUND: u8 = 254;
 
 /// Returns the meaning of status 1 for a command of packline's own.
 fn failure_of(name: &str) -> &'static str {
@@ -86,6 +104,11 @@ pub fn line(compat: Compat, name: &str) -> String {
 pub fn rows(compat: Compat, name: &str) -> Vec<(&'static str, &'static str)> {
     match compat {
         Compat::Squashfuse => OF_SQUASHFUSE.to_vec(),
+        Compat::DumpErofs => OF_DUMP_EROFS.to_vec(),
+        Compat::ErofsUtils => {
+            let first = "Failure, faults of an image, or wrong usage. An existing output file is unchanged";
+            vec![("0", SUCCESS), ("1", first), ("128+N", STOPPED)]
+        }
         Compat::Packline => {
             let left_out =
                 continues(name).then_some(("3", "Entries left out. --continue reported errors and continued"));

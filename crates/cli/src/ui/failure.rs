@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-#[cfg(feature = "encryption")]
 use packline::StreamError;
 use packline::requests::ContentKind;
 use packline_runtime::{Exists, ScratchError, expectation};
@@ -113,6 +112,13 @@ impl Failure {
         cause.kind() == io::ErrorKind::PermissionDenied
     }
 
+    /// Returns whether a file was not decrypted because no key was given.
+    pub fn is_without_key(&self) -> bool {
+        let Failure::Failed(Reason { cause: Cause::Error(error), .. }) = self else { return false };
+        let packline::Error::Stream { cause, .. } = &**error else { return false };
+        is_without_key(cause)
+    }
+
     /// Adds a hint on what to do next, unless the failure is wrong usage.
     #[must_use]
     pub fn with_way_out(self, way_out: &str) -> Failure {
@@ -147,6 +153,16 @@ fn readers_of(container: ContentKind) -> &'static str {
     }
 }
 
+#[cfg(feature = "encryption")]
+fn is_without_key(error: &StreamError) -> bool {
+    matches!(error, StreamError::Encryption(packline_encryption::Error::NoKey(_)))
+}
+
+#[cfg(not(feature = "encryption"))]
+fn is_without_key(_: &StreamError) -> bool {
+    false
+}
+
 /// Returns the options that open a file whose key is missing or wrong.
 #[cfg(feature = "encryption")]
 fn key_of(error: &StreamError) -> Option<&'static str> {
@@ -154,7 +170,7 @@ fn key_of(error: &StreamError) -> Option<&'static str> {
     let made_for = match error {
         StreamError::Encryption(NoKey(made_for)) => made_for,
         StreamError::Encryption(WrongKey(made_for)) if made_for.passphrases == 0 => {
-            return Some("use the --identity FILE of one of them");
+            return Some("give the --identity of a key that it is encrypted for");
         }
         StreamError::Encryption(WrongKey(_)) => {
             return Some("use another --identity or --passphrase-file, or neither, to be asked for the passphrase");
@@ -209,6 +225,9 @@ fn message_of(error: &packline::Error) -> String {
         }
         packline::Error::Exists(Exists::Directory(path)) => {
             format!("{}: is not empty; --force replaces files in it", path.escaped())
+        }
+        packline::Error::HashTree { .. } => {
+            format!("{error}; --append --force writes its root hash, and with --key its signature, again")
         }
         packline::Error::Base { path, cause } => match &**cause {
             BaseError::Foreign { what, expected } => {

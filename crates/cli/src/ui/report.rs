@@ -135,10 +135,10 @@ pub fn cached_json(counts: &Counts) -> Value {
 /// Returns text about the blocks that were copied from base images.
 fn based(summary: &ImageSummary) -> Option<String> {
     let counts = summary.base.as_ref()?;
-    let taken = count(counts.taken, "block");
+    let all = count((summary.image.blocks + summary.image.fragments).max(counts.taken), "block");
     let bytes = show_bytes(counts.taken_bytes);
     let foreign = "; another encoder wrote them, so the image may differ from an image packed without a base";
-    Some(format!("base: {taken} taken ({bytes}){}", if counts.exact { "" } else { foreign }))
+    Some(format!("base: {} of {all} taken ({bytes}){}", counts.taken, if counts.exact { "" } else { foreign }))
 }
 
 /// Returns text about the entries that could not be read.

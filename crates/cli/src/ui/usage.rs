@@ -20,6 +20,34 @@ const ELSEWHERE: [(&[&str], &str); 7] = [
     (&["-s", "--sort"], "--order"),
 ];
 
+/// Options of mksquashfs, and what `pack` has for them under another name.
+const OF_MKSQUASHFS: [(&[&str], &str); 15] = [
+    (&["noappend"], "--force"),
+    (&["comp"], "--codec"),
+    (&["processors"], "--jobs"),
+    (&["Xcompression-level", "Xpreset"], "--codec NAME:level=N"),
+    (&["Xbcj"], "--codec xz:FILTER"),
+    (&["Xdict-size"], "--codec xz:dict-size=SIZE"),
+    (&["mkfs-time", "fstime"], "--time"),
+    (&["inode-time", "all-time"], "--mtime"),
+    (&["e"], "--exclude"),
+    (&["ef"], "--exclude-from"),
+    (&["sort"], "--order"),
+    (&["p", "pf"], "--manifest"),
+    (&["force-uid"], "--uid"),
+    (&["force-gid"], "--gid"),
+    (&["cpiostyle"], "--files-from"),
+];
+
+/// Returns the hint for an option of mksquashfs, given without its hyphens, which `pack` has under another name.
+pub fn hint_for_mksquashfs(name: &str) -> Option<String> {
+    if name == "wildcards" {
+        return Some("patterns of pack always have wildcards; ".to_string());
+    }
+    let (_, ours) = OF_MKSQUASHFS.into_iter().find(|(names, _)| names.contains(&name))?;
+    Some(format!("did you mean '{ours}'? "))
+}
+
 /// Options of other programs and commands that these commands do not have, and how to go on.
 const NOT_HERE: [(&[&str], &[&str], &str); 5] = [
     (&["packline pack"], &["-o", "-O", "--output", "--out"], "the image is the last argument"),
@@ -106,13 +134,7 @@ impl Called<'_> {
             }
             ErrorKind::UnknownArgument if first.starts_with('-') => {
                 let near = names(ContextKind::SuggestedArg).and_then(|near| near.into_iter().next());
-                let near = near.or_else(|| self.elsewhere(first).map(str::to_string));
-                let hint = near.map_or(String::new(), |near| format!("did you mean '{near}'? "));
-                let typed = first.as_str();
-                let not_here =
-                    NOT_HERE.iter().find(|row| row.0.contains(&self.name.as_str()) && row.1.contains(&typed));
-                let hint = not_here.map_or(hint, |(_, _, reason)| format!("{reason}; "));
-                Some(format!("unknown option '{first}' ({hint}{help})"))
+                Some(format!("unknown option '{first}' ({}{help})", self.hint_for_unknown(first, near)))
             }
             ErrorKind::UnknownArgument => Some(format!("unexpected argument '{first}'{}", usage())),
             ErrorKind::InvalidValue => {
@@ -136,6 +158,21 @@ impl Called<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the hint for an unknown option, or an empty text; `near` is a similar option.
+    fn hint_for_unknown(&self, typed: &str, near: Option<String>) -> String {
+        if let Some((_, _, reason)) =
+            NOT_HERE.iter().find(|row| row.0.contains(&self.name.as_str()) && row.1.contains(&typed))
+        {
+            return format!("{reason}; ");
+        }
+        let of_mksquashfs = hint_for_mksquashfs(typed.trim_start_matches('-'));
+        if let Some(hint) = of_mksquashfs.filter(|_| self.name == "packline pack") {
+            return hint;
+        }
+        let near = self.elsewhere(typed).map(str::to_string).or(near);
+        near.map_or(String::new(), |near| format!("did you mean '{near}'? "))
     }
 
     /// Returns the option of this command that does the same as an option of another program.

@@ -258,8 +258,15 @@ fn a_hash_tree_without_its_root_hash_is_completed() {
     sandbox.good(&["verity", "-q", "--append", "i.img"]);
     let whole = sandbox.read("i.img");
     let root_hash = sandbox.read("i.img.roothash");
-    let refused = sandbox.refused(&["verity", "-f", "--append", "i.img"]);
-    assert!(refused.contains("already ends with a hash tree"), "{refused}");
+    for words in [&["verity", "--append", "i.img"][..], &["verity", "-f", "i.img"]] {
+        let refused = sandbox.refused(words);
+        let hint =
+            "i.img: already ends with a hash tree, from byte 1048576 on; --append --force writes its root hash, and ";
+        assert!(refused.contains(hint), "{refused}");
+    }
+    sandbox.write("i.img.roothash", "old");
+    sandbox.good(&["verity", "-q", "-f", "--append", "i.img"]);
+    assert!(sandbox.read("i.img") == whole && sandbox.read("i.img.roothash") == root_hash);
     for force in [&["verity", "-q", "--append", "i.img"][..], &["verity", "-q", "-f", "--append", "i.img"]] {
         sandbox.remove("i.img.roothash");
         sandbox.good(force);

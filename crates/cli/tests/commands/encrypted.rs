@@ -354,6 +354,7 @@ fn recovery_data_repairs_encrypted_files() {
         serde_json::from_str(&sandbox.good(&["info", "--json", "x.pln", "--identity", "key"]).text()).unwrap();
     assert!(info["recovery"]["recovery_bytes"].as_u64().unwrap() > 0 && info["logical_bytes"] == 700_000);
     sandbox.good(&[&["verify", "x.pln"][..], &key].concat());
+    verifies_without_key(&sandbox, "x.pln");
     // The magic, a wrapped key, a chunk, the end of the encrypted part.
     let sealed = info["physical_bytes"].as_u64().unwrap() as usize;
     for at in [2, 60, sealed / 2, sealed - 10] {
@@ -364,7 +365,26 @@ fn recovery_data_repairs_encrypted_files() {
         assert!(sandbox.read("y") == content && ran.stderr.contains("is read from a repaired copy"), "{at}: {ran:?}");
         assert!(sandbox.good(&[&["cat", "damaged"][..], &key].concat()).stdout == content, "{at}");
         sandbox.bad(1, &[&["verify", "damaged"][..], &key].concat());
+        assert_eq!(detached(&sandbox, &["verify", "damaged"]).status, 1, "{at}");
         sandbox.good(&["repair", "damaged"]);
         assert!(sandbox.read("damaged") == file, "{at}");
     }
+}
+
+#[test]
+fn a_host_without_the_key_verifies_a_file_by_its_recovery_data() {
+    let (sandbox, _) = encrypted(&[]);
+    sandbox.good(&["protect", "-q", "x.pln"]);
+    verifies_without_key(&sandbox, "x.pln");
+    sandbox.damage("x.pln", sandbox.read("x.pln").iter().rev().copied().collect::<Vec<u8>>());
+    assert_eq!(detached(&sandbox, &["verify", "x.pln"]).status, 1);
+}
+
+fn verifies_without_key(sandbox: &Sandbox, name: &str) {
+    let ran = detached(sandbox, &["verify", name]);
+    let note = "only compared with its recovery data; its content was not decrypted, because no key was given";
+    assert!(ran.status == 0 && ran.text().contains("intact, unchanged since it was protected"), "{ran:?}");
+    assert_eq!(ran.stderr, format!("packline: warning: {name}: {note}\n"));
+    let other = detached(sandbox, &["verify", name, "--identity", "other"]);
+    assert!(other.status == 1 && other.stderr.contains("none of the given keys opens it"), "{other:?}");
 }

@@ -181,7 +181,14 @@ fn rebuilds_missing_file_if_recovery_data_suffices() {
     sandbox.good(&["protect", "-q", "-f", "--redundancy", "10%", "g"]);
     sandbox.remove("g");
     let refused = sandbox.bad(1, &["repair", "g"]);
-    assert!(refused.contains("g: 30 of 30 shards") && !sandbox.at("g").exists(), "{refused}");
+    assert!(refused.contains("g: does not exist, and g.recovery alone cannot rebuild it"), "{refused}");
+    assert!(!sandbox.at("g").exists());
+    sandbox.write("g", Random::new(24).noise(30_000));
+    let refused = sandbox.bad(1, &["repair", "-f", "g"]);
+    assert!(
+        refused.contains("g: has nothing in common with the protected file; check that g.recovery is "),
+        "{refused}"
+    );
     let refused = sandbox.bad(1, &["repair", "none"]);
     assert!(refused.contains("none: cannot open"), "{refused}");
 }

@@ -161,6 +161,8 @@ pub struct Superblock {
     pub xattr_prefixes: u8,
     /// Offset of the long prefixes in bytes: in the metabox, the packed inode or the image.
     pub xattr_prefix_start: u64,
+    /// Number of the long prefix that is the name of fingerprints, if files have fingerprints.
+    pub fingerprint_prefix: Option<u8>,
     /// Number of the inode that has the ends of files.
     pub packed: Option<u64>,
     /// Number of the inode that has metadata.
@@ -206,10 +208,11 @@ impl Superblock {
             device_table: u64::from(half(bytes, 88)) * 128,
             xattr_prefixes: bytes[91],
             xattr_prefix_start: u64::from(word(bytes, 92)) * 4,
+            fingerprint_prefix: (compat & compat::FINGERPRINTS != 0).then_some(bytes[105]),
             packed: Some(long(bytes, 96)).filter(|packed| has(incompat::FRAGMENTS) && *packed != 0),
             metabox: has(incompat::METABOX).then(|| long(bytes, 128)),
         };
-        superblock.check(bytes[90], bytes[105])?;
+        superblock.check(bytes[90])?;
         Ok(superblock)
     }
 
@@ -250,7 +253,7 @@ impl Superblock {
         block
     }
 
-    fn check(&self, directory_bits: u8, fingerprint_prefix: u8) -> Result<(), ReadError> {
+    fn check(&self, directory_bits: u8) -> Result<(), ReadError> {
         let rules = [
             (
                 (9..=16).contains(&self.block_bits),
@@ -279,9 +282,9 @@ impl Superblock {
                 "an inode of the image",
             ),
             (
-                self.compat & compat::FINGERPRINTS == 0 || fingerprint_prefix < self.xattr_prefixes,
+                self.fingerprint_prefix.is_none_or(|prefix| prefix < self.xattr_prefixes),
                 105,
-                format!("fingerprints with long prefix {fingerprint_prefix}"),
+                format!("fingerprints with long prefix {}", self.fingerprint_prefix.unwrap_or_default()),
                 "the number of a long prefix",
             ),
         ];
@@ -332,6 +335,11 @@ impl Superblock {
         let what = format!("superblock with the checksum {found:#010x}");
         Err(ReadError::corrupt(SUPERBLOCK_START + 4, what, format!("{stored:#010x}, its stored checksum")))
     }
+}
+
+/// Returns the UUID in the block that has the superblock.
+pub(crate) fn uuid_in(block: &[u8]) -> [u8; 16] {
+    std::array::from_fn(|index| block.get(SUPERBLOCK_START as usize + 48 + index).copied().unwrap_or(0))
 }
 
 fn check_features(incompat: u32) -> Result<(), ReadError> {
@@ -389,6 +397,7 @@ mod tests {
                 device_table: 0,
                 xattr_prefixes: 0,
                 xattr_prefix_start: 0,
+                fingerprint_prefix: None,
                 packed: Some(99),
                 metabox: None,
             };

@@ -85,8 +85,8 @@ pub struct LongPrefix {
 /// Start of a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NamePrefix {
-    /// The name is not a name of the file system.
-    Internal,
+    /// The name is not a name of the file system. It starts with the infix of a long prefix, if it has one.
+    Internal(Vec<u8>),
     Name(Vec<u8>),
     /// No such prefix.
     Unknown,
@@ -132,7 +132,7 @@ impl EntryHeader {
         let Some((base, infix)) = self.base(long) else { return NamePrefix::Unknown };
         match PREFIXES.get(usize::from(base)) {
             None => NamePrefix::Unknown,
-            Some(_) if base == 0 => NamePrefix::Internal,
+            Some(_) if base == 0 => NamePrefix::Internal(infix.to_vec()),
             Some(short) => NamePrefix::Name([*short, infix].concat()),
         }
     }
@@ -192,12 +192,12 @@ mod tests {
 
     #[test]
     fn joins_short_and_long_prefixes() {
-        let long = [LongPrefix { base: 4, infix: b"overlay.".to_vec() }, LongPrefix { base: 0, infix: Vec::new() }];
+        let long = [LongPrefix { base: 4, infix: b"overlay.".to_vec() }, LongPrefix { base: 0, infix: b"x".to_vec() }];
         let prefix = |number| EntryHeader { name: 1, prefix: number, value: 0 }.prefix(&long);
         assert_eq!(prefix(1), NamePrefix::Name(b"user.".to_vec()));
         assert_eq!(prefix(0x80), NamePrefix::Name(b"trusted.overlay.".to_vec()));
-        assert_eq!(prefix(0x81), NamePrefix::Internal);
-        assert_eq!(prefix(0), NamePrefix::Internal);
+        assert_eq!(prefix(0x81), NamePrefix::Internal(b"x".to_vec()));
+        assert_eq!(prefix(0), NamePrefix::Internal(Vec::new()));
         assert_eq!(prefix(7), NamePrefix::Unknown);
         assert_eq!(prefix(0x82), NamePrefix::Unknown);
     }

@@ -35,6 +35,15 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
+    /// # Errors
+    /// [`ReadError::Corrupt`] if the format is not known.
+    pub(super) fn new(store: &Arc<Store>, block_bits: u8, place: &DataPlace) -> Result<Chunks, ReadError> {
+        let format = ChunkFormat::decode(place.start, block_bits, place.end)?;
+        let entries = entries(place, block_bits)?.start;
+        let cursor = store.cursor(entries);
+        Ok(Chunks { store: Arc::clone(store), format, entries, cursor, size: place.size })
+    }
+
     /// Returns the pieces, beginning with the part of a chunk that has byte `from`.
     ///
     /// # Errors
@@ -45,12 +54,10 @@ impl Chunks {
         place: &DataPlace,
         from: u64,
     ) -> Result<SourcePieces<Chunks>, ReadError> {
-        let format = ChunkFormat::decode(place.start, block_bits, place.end)?;
-        let entries = entries(place, block_bits)?.start;
-        let granule = (1u64 << format.bits).min(PLAIN_BYTES);
+        let source = Chunks::new(store, block_bits, place)?;
+        let granule = (1u64 << source.format.bits).min(PLAIN_BYTES);
         let at = (from - from % granule).min(place.size);
-        let cursor = store.cursor(entries);
-        Ok(SourcePieces { source: Chunks { store: Arc::clone(store), format, entries, cursor, size: place.size }, at })
+        Ok(SourcePieces { source, at })
     }
 
     /// Returns the start of the chunk with a byte; `None` for a hole.
@@ -61,6 +68,16 @@ impl Chunks {
             return Ok(self.format.index(self.cursor.read_u64()?));
         }
         Ok(ChunkFormat::block_number(self.cursor.read_u32()?))
+    }
+
+    /// Returns the length of the chunk that starts at an offset, up to the end of the file's last block, and the start of the chunk; `None` for
+    /// a hole.
+    ///
+    /// # Errors
+    /// Errors of reading the entry.
+    pub(super) fn chunk(&mut self, offset: u64) -> Result<(u64, Option<ChunkStart>), ReadError> {
+        let left = (self.size - offset).next_multiple_of(1 << self.store.regions().block_bits());
+        Ok((left.min(1 << self.format.bits), self.start_of(offset)?))
     }
 
     /// Returns the end in the file of the chunk with a byte.

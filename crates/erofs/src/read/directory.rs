@@ -95,13 +95,20 @@ pub(super) struct DirListing {
     number: usize,
     /// The last name read, empty before the first.
     name: Vec<u8>,
+    /// Whether the entries `.` and `..` are returned, too.
+    dots: bool,
     failed: bool,
 }
 
 impl DirListing {
     pub(super) fn new(superblock: &Arc<Superblock>, contents: &Arc<Contents>, place: DataPlace) -> DirListing {
         let blocks = Blocks::new(superblock, contents, place);
-        DirListing { blocks, block: 0, number: 0, name: Vec::new(), failed: false }
+        DirListing { blocks, block: 0, number: 0, name: Vec::new(), dots: false, failed: false }
+    }
+
+    /// The same, with the entries `.` and `..` if the directory has them.
+    pub(super) fn with_dots(self) -> DirListing {
+        DirListing { dots: true, ..self }
     }
 
     fn next_entry(&mut self) -> Result<Option<EntryFields>, ReadError> {
@@ -121,7 +128,7 @@ impl DirListing {
             self.number += 1;
             self.name.clear();
             self.name.extend_from_slice(entry.name);
-            if !matches!(entry.name, b"." | b"..") {
+            if self.dots || !matches!(entry.name, b"." | b"..") {
                 return self.blocks.fields(&entry).map(Some);
             }
         }

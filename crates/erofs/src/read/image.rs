@@ -42,6 +42,17 @@ struct Inner {
     facts: Facts,
 }
 
+/// How an image at a known position is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenAt {
+    /// Byte of the input at which the image starts.
+    pub offset: u64,
+    /// Size in bytes of the cache of decompressed metadata.
+    pub metadata_cache: usize,
+    /// Whether a superblock with a wrong checksum is an error.
+    pub checksum: bool,
+}
+
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Image").field("superblock", &self.inner.superblock).finish_non_exhaustive()
@@ -60,11 +71,19 @@ impl Image {
         origin: u64,
         metadata_cache: usize,
     ) -> Result<Image, ReadError> {
-        let superblock = Arc::new(superblock_at(input.as_ref(), origin)?);
-        let mut regions = Regions::new(input, origin, superblock.block_bits);
+        Image::open_at(input, devices, OpenAt { offset: origin, metadata_cache, checksum: true })
+    }
+
+    /// Opens an image; `devices` as for [`Image::open`].
+    ///
+    /// # Errors
+    /// As for [`Image::open`].
+    pub fn open_at(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], at: OpenAt) -> Result<Image, ReadError> {
+        let superblock = Arc::new(read_superblock(input.as_ref(), at.offset, at.checksum)?);
+        let mut regions = Regions::new(input, at.offset, superblock.block_bits);
         let slots = device_slots(&superblock, &regions)?;
         regions.add_devices(slots, devices)?;
-        let store = Arc::new(Store::new(regions, &Arc::new(Cache::new(metadata_cache))));
+        let store = Arc::new(Store::new(regions, &Arc::new(Cache::new(at.metadata_cache))));
         let image = MapImage {
             block_bits: superblock.block_bits,
             algorithms: Algorithms::read(&superblock, store.as_ref())?,
@@ -144,6 +163,11 @@ impl Image {
 
 /// Reads the superblock of the image at byte `origin` of the input, and compares its checksum.
 pub(super) fn superblock_at(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+    read_superblock(input, origin, true)
+}
+
+/// Like [`superblock_at`], comparing the checksum only if `check` is set.
+fn read_superblock(input: &dyn Input, origin: u64, check: bool) -> Result<Superblock, ReadError> {
     let start = origin.saturating_add(SUPERBLOCK_START);
     let space = input.size().saturating_sub(start);
     if space < SUPERBLOCK_BYTES as u64 {
@@ -156,7 +180,7 @@ pub(super) fn superblock_at(input: &dyn Input, origin: u64) -> Result<Superblock
     let present = space.min(bytes.len() as u64) as usize;
     read(&mut bytes[..present])?;
     let superblock = Superblock::decode(&bytes)?;
-    if superblock.checksum.is_some() {
+    if superblock.checksum.is_some() && check {
         let length = superblock.checked_bytes();
         if length > space {
             let what = format!("superblock in a block of {} bytes", superblock.block_size());

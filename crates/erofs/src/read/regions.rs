@@ -95,6 +95,11 @@ impl Regions {
         &self.slots
     }
 
+    /// Returns the logarithm of the block size in bytes.
+    pub(super) fn block_bits(&self) -> u8 {
+        self.block_bits
+    }
+
     /// Returns the size of the image without devices in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.image.end
@@ -116,23 +121,44 @@ impl Regions {
         address.unwrap_or(METABOX - 1).min(METABOX - 1)
     }
 
+    /// Returns the index and the slot of the device that a chunk names; `None` if the block number of the chunk is unified.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] if the device does not exist.
+    pub(super) fn device_of(&self, chunk: ChunkStart, at: u64) -> Result<Option<(usize, &DeviceSlot)>, ReadError> {
+        let mask = (self.slots.len() + 1).next_power_of_two() - 1;
+        let number = usize::from(chunk.device) & mask;
+        let Some(index) = number.checked_sub(1) else { return Ok(None) };
+        let slot = self.slots.get(index).ok_or_else(|| {
+            let count = self.slots.len();
+            corrupt(at, format!("chunk on device {number}"), format!("a device up to {count}"))
+        })?;
+        Ok(Some((index, slot)))
+    }
+
     /// Returns the address of a chunk.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the device does not exist; [`ReadError::Unsupported`] if the device is not given.
     pub(super) fn chunk(&self, chunk: ChunkStart, at: u64) -> Result<u64, ReadError> {
-        let mask = (self.slots.len() + 1).next_power_of_two() - 1;
-        let number = usize::from(chunk.device) & mask;
-        let Some(index) = number.checked_sub(1) else { return Ok(self.address_of(chunk.block, 0)) };
-        let Some(slot) = self.slots.get(index) else {
-            let count = self.slots.len();
-            return Err(corrupt(at, format!("chunk on device {number}"), format!("a device up to {count}")));
-        };
+        let Some((index, slot)) = self.device_of(chunk, at)? else { return Ok(self.address_of(chunk.block, 0)) };
         match self.devices.get(index) {
             Some(device) => Ok(device.start.saturating_add(self.address_of(chunk.block, 0)).min(METABOX - 1)),
             None if slot.unified == 0 => Err(self.missing(slot)),
             None => Ok(self.address_of(slot.unified, chunk.block)),
         }
+    }
+
+    /// Returns the offset of an address in the device whose unified block numbers include it, or else the address.
+    pub(super) fn offset_of(&self, address: u64) -> u64 {
+        let slot = self.slots.iter().find(|slot| self.unified(slot).contains(&address));
+        slot.map_or(address, |slot| address - self.address_of(slot.unified, 0))
+    }
+
+    /// Returns the addresses of a device by its unified block number; none without one.
+    fn unified(&self, slot: &DeviceSlot) -> std::ops::Range<u64> {
+        let length = if slot.unified == 0 { 0 } else { slot.blocks };
+        self.address_of(slot.unified, 0)..self.address_of(slot.unified, length)
     }
 
     /// Checks that bytes are on one input; `what` names them.
@@ -145,10 +171,7 @@ impl Regions {
         if end <= region.end {
             return Ok(());
         }
-        let bytes = |slot: &&DeviceSlot| {
-            slot.unified != 0
-                && (self.address_of(slot.unified, 0)..self.address_of(slot.unified, slot.blocks)).contains(&address)
-        };
+        let bytes = |slot: &&DeviceSlot| self.unified(slot).contains(&address);
         if let Some(slot) = self.slots.iter().find(bytes).filter(|_| self.devices.is_empty()) {
             return Err(self.missing(slot));
         }

@@ -38,6 +38,14 @@ impl Image {
         Ok(DirListing::new(self.shared_superblock(), self.contents(), place))
     }
 
+    /// Returns the entries of a directory, with `.` and `..` if the directory has them.
+    ///
+    /// # Errors
+    /// Errors of [`Volume::entries`].
+    pub fn stored_entries(&self, directory: &Inode) -> Result<Listing, ReadError> {
+        Ok(Listing(Box::new(self.listing(directory)?.with_dots())))
+    }
+
     /// Returns the piece of a file with a byte.
     fn piece(&self, place: &DataPlace, at: u64) -> Option<Piece> {
         let mut pieces = self.contents().pieces(place, at);

@@ -81,7 +81,22 @@ impl Xattrs<'_> {
     /// # Errors
     /// [`ReadError::Corrupt`] if the set breaks a rule or takes more than 16 MiB, [`ReadError::Input`].
     pub(crate) fn read(&self, inode: &PlacedInode) -> Result<Vec<Xattr>, ReadError> {
-        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes };
+        self.read_kept(inode, Kept::Names)
+    }
+
+    /// Reads the fingerprint of an inode: the value of the attribute whose name is a long prefix. `None` if there is no such attribute.
+    ///
+    /// # Errors
+    /// Errors of [`Xattrs::read`].
+    pub(super) fn fingerprint(&self, inode: &PlacedInode) -> Result<Option<Vec<u8>>, ReadError> {
+        let number = self.superblock.fingerprint_prefix.map(usize::from);
+        let Some(prefix) = number.and_then(|number| self.prefixes.get(number)) else { return Ok(None) };
+        let internal = self.read_kept(inode, Kept::Internal)?;
+        Ok(internal.into_iter().find(|xattr| xattr.name == prefix.infix).map(|xattr| xattr.value))
+    }
+
+    fn read_kept(&self, inode: &PlacedInode, kept: Kept) -> Result<Vec<Xattr>, ReadError> {
+        let mut set = Set { xattrs: Vec::new(), left: MOST_BYTES, prefixes: self.prefixes, kept };
         let mut cursor = self.contents.store().cursor(inode.xattrs());
         for place in self.places(inode)? {
             set.add(&mut cursor, place)?;
@@ -141,8 +156,18 @@ impl Xattrs<'_> {
     }
 }
 
+/// The attributes that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// Those that the kernel lists.
+    Names,
+    /// Those that it does not list.
+    Internal,
+}
+
 /// The attributes so far.
 struct Set<'s> {
+    kept: Kept,
     xattrs: Vec<Xattr>,
     /// Bytes left of the limit.
     left: u64,
@@ -154,9 +179,9 @@ impl Set<'_> {
     fn add(&mut self, cursor: &mut Cursor, place: XattrPlace) -> Result<(), ReadError> {
         let XattrPlace { at, header, .. } = place;
         let mut name = match header.prefix(self.prefixes) {
-            NamePrefix::Name(prefix) => prefix,
-            // The kernel does not list such attributes.
-            NamePrefix::Internal => return Ok(()),
+            NamePrefix::Name(prefix) if self.kept == Kept::Names => prefix,
+            NamePrefix::Internal(prefix) if self.kept == Kept::Internal => prefix,
+            NamePrefix::Name(_) | NamePrefix::Internal(_) => return Ok(()),
             NamePrefix::Unknown => {
                 let what = format!("extended attribute with prefix {}", header.prefix);
                 let expected = format!("0 to 6, or 128 and the number of one of {} long prefixes", self.prefixes.len());

@@ -17,7 +17,7 @@ use super::superblock::{self, Facts};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
 use crate::format::inode::{CompactTimes, Layout};
-use crate::format::superblock::incompat;
+use crate::format::superblock::{incompat, uuid_in};
 use crate::options::{BLOCK, Options};
 use crate::xattrs::XattrTable;
 
@@ -49,6 +49,7 @@ pub struct ImageEnd {
     pub inodes: u64,
     /// Bytes of extended attributes that inodes share.
     pub shared_xattrs: u64,
+    pub uuid: [u8; 16],
 }
 
 /// Complete metadata.
@@ -98,6 +99,7 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
         metadata: bytes_used - source.data_end,
         inodes: shape.count,
         shared_xattrs: shape.shared_xattrs,
+        uuid: uuid_in(&superblock),
     };
     Ok(Metadata { end, superblock, written })
 }

@@ -101,6 +101,7 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         device_table: 0,
         xattr_prefixes: 0,
         xattr_prefix_start: 0,
+        fingerprint_prefix: None,
         packed: facts.packed,
         metabox: None,
     }

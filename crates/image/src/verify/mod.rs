@@ -1,10 +1,14 @@
 //! Verifies an image: divides the memory, reads every byte, and reports faults.
 
+mod part;
+
 use packline_erofs::verify::INODE_BYTES;
-use packline_volume::{Examiner, Finding, Severity, Verified};
+use packline_volume::{Examiner, Finding, Report, Severity, Verified};
 
 use crate::read_plan::read_settings;
 use crate::{Error, FileSystem, OpenedImage, Resources};
+
+pub use part::{PartScope, Sha256Hash};
 
 /// Memory for an inode in bytes, rounded up: its record, its use of tables, its entry in the set of visited files, the uses of its tail end.
 const NOTED: u64 = 40;
@@ -26,8 +30,7 @@ const LIMIT_SHARE: u64 = 16;
 /// cancelled, or if devices of the image are missing.
 pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Examiner) -> Result<Verified, Error> {
     let facts = image.volume.facts();
-    // The image's size bounds the stated number of inodes before memory is allocated for it.
-    let inodes = facts.inodes.min(facts.bytes);
+    let inodes = stated_inodes(image);
     let verified = match &image.file_system {
         FileSystem::SquashFs(opened) => {
             let reading = read_settings(&image.volume, resources, inodes.saturating_mul(NOTED + WALKED))?;
@@ -47,6 +50,30 @@ pub fn verify(image: &OpenedImage, resources: &Resources, examiner: &mut dyn Exa
         }
     };
     verified.map_err(|cause| image.fault(cause))
+}
+
+/// Returns the number of inodes as the image states it. The image's size bounds the number before memory is allocated for it.
+fn stated_inodes(image: &OpenedImage) -> u64 {
+    let facts = image.volume.facts();
+    facts.inodes.min(facts.bytes)
+}
+
+/// Checks a part of an image: names, link counts, extended attributes, and either contents or their positions. Reports faults to `examiner`.
+///
+/// # Errors
+/// As for [`verify`].
+pub fn verify_part(
+    image: &OpenedImage,
+    scope: PartScope<'_>,
+    resources: &Resources,
+    examiner: &mut dyn Examiner,
+) -> Result<Verified, Error> {
+    let inodes = stated_inodes(image);
+    let reading = read_settings(&image.volume, resources, inodes.saturating_mul(INODE_BYTES + WALKED))?;
+    let most = inodes.max(RECORDS_LEAST / INODE_BYTES) as usize;
+    let mut report = Report { totals: Verified::default(), examiner };
+    let checked = part::check(&image.volume, scope, &reading, most, &mut report);
+    checked.map(|()| report.totals).map_err(|cause| image.fault(cause))
 }
 
 /// Notes a superblock of EROFS in a SquashFS image. Other programs may read the file as an EROFS image.

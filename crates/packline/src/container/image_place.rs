@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use packline_archives::decompress::read_head;
+use packline_erofs::read::{Image as Erofs, OpenAt, has_magic};
 use packline_image::{FileSystem, OpenedImage};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FormatFault, Input, store_stream};
@@ -20,6 +21,7 @@ use crate::error::Error;
 /// Expected content, for messages.
 const EXPECTED: &str = "a SquashFS or EROFS image";
 const SQUASHFS: &str = "a SquashFS image";
+const EROFS: &str = "an EROFS image";
 /// A file of unknown format in which no image was found.
 pub(super) const UNKNOWN: &str = "unknown format";
 
@@ -43,6 +45,31 @@ impl From<SquashFsImage> for OpenedImage {
     fn from(image: SquashFsImage) -> OpenedImage {
         image.opened
     }
+}
+
+/// An open EROFS image, for programs that show or need its structures. All other operations are those of [`OpenedImage`].
+#[derive(Debug, Clone)]
+pub struct ErofsImage {
+    opened: OpenedImage,
+    /// The structures of the image.
+    pub image: Erofs,
+}
+
+impl Deref for ErofsImage {
+    type Target = OpenedImage;
+
+    fn deref(&self) -> &OpenedImage {
+        &self.opened
+    }
+}
+
+/// Whether the checksum of a superblock is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuperblockChecksum {
+    /// A wrong checksum is an error.
+    Compare,
+    /// The image is opened with a wrong checksum too.
+    Ignore,
 }
 
 /// Location of an image. The file is opened and its start is read once, when they are first needed. Clones share the open file.
@@ -186,6 +213,26 @@ impl ImagePlace {
         }
     }
 
+    /// Opens an EROFS image at the offset, or at the start of the file; `metadata_cache` is in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file or a device cannot be opened, [`Error::Container`] for another file system or container, [`Error::Read`] if
+    /// the image is not sound, or other devices than the given ones are needed.
+    pub fn open_erofs(&self, checksum: SuperblockChecksum, metadata_cache: usize) -> Result<ErofsImage, Error> {
+        let file = self.file()?;
+        let input: Arc<dyn Input> = Arc::new(file.clone());
+        let offset = self.offset.unwrap_or(0);
+        let found = file.content_kind().filter(|found| *found != ContentKind::Erofs && offset == 0);
+        if let Some(found) = found.filter(|_| !has_magic(input.as_ref(), offset)) {
+            return Err(found.instead_of(&self.path, EROFS));
+        }
+        let at = OpenAt { offset, metadata_cache, checksum: checksum == SuperblockChecksum::Compare };
+        let image = Erofs::open_at(Arc::clone(&input), &self.open_devices()?, at);
+        let image = image.map_err(|cause| self.clone().expecting(EROFS).fault(cause, found, input.as_ref()))?;
+        let opened = OpenedImage::of(self.path.clone(), input, FileSystem::Erofs(image.clone()));
+        Ok(ErofsImage { opened, image })
+    }
+
     /// Opens the image in an input that is read instead of the file; the path is its name in messages.
     ///
     /// # Errors
@@ -208,13 +255,16 @@ impl ImagePlace {
             // Data stored in it may look like an image.
             return Err(found.instead_of(&self.path, self.expected));
         }
-        let open = |path| Ok::<Arc<dyn Input>, Error>(Arc::new(OpenedFile::open(path)?));
-        let devices = self.devices.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let devices = self.open_devices()?;
         let opened = OpenedImage::new(self.path.clone(), Arc::clone(&input), &devices, origin, metadata_cache);
         let opened = opened.map_err(|cause| self.fault(cause, found, input.as_ref()))?;
         let name = opened.file_system.name();
         log::debug!("{}: {name} image at byte {}", self.path.escaped(), opened.volume.facts().origin);
         Ok(opened)
+    }
+
+    fn open_devices(&self) -> Result<Vec<Arc<dyn Input>>, Error> {
+        self.devices.iter().map(|path| Ok::<Arc<dyn Input>, Error>(Arc::new(OpenedFile::open(path)?))).collect()
     }
 
     /// Names the container of a file that has no image at its start or elsewhere.

@@ -83,12 +83,15 @@ pub struct Stack {
     pub whiteouts: Whiteouts,
     /// Entries of the merged tree that are left out, with all below them.
     pub remove: Patterns,
+    /// Whether the names of one file are hard links. If not, each name is a separate file.
+    pub hard_links: bool,
 }
 
 impl Stack {
     /// Layers, the lowest first; whiteouts hide entries of lower layers.
     pub(super) fn of(layers: impl IntoIterator<Item = Source>) -> Stack {
-        Stack { layers: layers.into_iter().collect(), whiteouts: Whiteouts::Apply, remove: Patterns::new() }
+        let layers = layers.into_iter().collect();
+        Stack { layers, whiteouts: Whiteouts::Apply, remove: Patterns::new(), hard_links: true }
     }
 }
 
@@ -151,7 +154,8 @@ impl Source {
         if has_order {
             return self;
         }
-        Source::Stack(Stack { layers: vec![self], whiteouts: Whiteouts::Ignore, remove: Patterns::new() })
+        let layers = vec![self];
+        Source::Stack(Stack { layers, whiteouts: Whiteouts::Ignore, remove: Patterns::new(), hard_links: true })
     }
 
     /// Whether it is a stack, or becomes one.

@@ -31,6 +31,7 @@ pub(super) struct StackPlan {
     layers: Vec<LayerPlan>,
     whiteouts: Whiteouts,
     remove: Patterns,
+    hard_links: bool,
 }
 
 enum LayerPlan {
@@ -58,7 +59,7 @@ impl StackPlan {
     pub(super) fn new(stack: Stack) -> Result<StackPlan, Error> {
         let name = joined(stack.layers.iter().map(Source::name));
         let given = stack.layers.len();
-        let Stack { layers: sources, whiteouts, remove } = stack;
+        let Stack { layers: sources, whiteouts, remove, hard_links } = stack;
         let mut layers = Vec::new();
         for source in sources {
             add_layers(source, &mut layers)?;
@@ -70,7 +71,7 @@ impl StackPlan {
         if layers.len() > LAYERS_MOST {
             return Err(refused(format!("{} layers", layers.len()), format!("at most {LAYERS_MOST}")));
         }
-        let mut plan = StackPlan { name, layers, whiteouts, remove };
+        let mut plan = StackPlan { name, layers, whiteouts, remove, hard_links };
         plan.divide_readers();
         Ok(plan)
     }
@@ -196,10 +197,11 @@ impl PlannedSource for StackPlan {
     fn open(self: Box<Self>, share: &Share, opening: &Opening<'_>) -> Result<OpenSource, Error> {
         let StackShare { layer, tree, tree_most } = self.divide(share);
         let store_share = StoreShare::new(self.stored().count(), share);
-        let StackPlan { name, layers, whiteouts, remove } = *self;
+        let StackPlan { name, layers, whiteouts, remove, hard_links } = *self;
         let layers = open_layers(layers, &layer, store_share, opening)?;
         let mut options = StackOptions::new(opening.defaults);
         options.whiteouts = whiteouts;
+        options.hard_links = hard_links;
         options.root = opening.root;
         options.memory = tree_most;
         options.scratch.clone_from(&opening.resources.scratch);

@@ -61,6 +61,10 @@ pub(super) fn own_record(image: &Image, options: &Options) -> Result<Record, Bas
     let expected = || format!("an image that this version packed with codec {} and with padding", options.codec);
     match Record::read(image) {
         Ok(Some(record)) if record.is_of(options) => Ok(record),
+        Ok(Some(record)) if record.is_of(&Options { codec: image.codec().clone(), ..options.clone() }) => {
+            let what = format!("was packed with codec {}", image.codec());
+            Err(BaseError::foreign(what, format!("codec {}, as in the new image", options.codec)))
+        }
         Ok(Some(_)) => Err(BaseError::foreign("is of another version, or its codec has other parameters", expected())),
         Ok(None) => Err(BaseError::foreign("has no record of its encoder", expected())),
         Err(ReadError::Corrupt(FormatFault { what, expected, .. })) => Err(BaseError::foreign(what, expected)),

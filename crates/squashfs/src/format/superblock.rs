@@ -199,7 +199,7 @@ impl Superblock {
         if self.bytes_used <= space {
             return Ok(());
         }
-        let what = format!("the image is cut off to {space} bytes: its superblock says {}", self.bytes_used);
+        let what = format!("the image is cut off: {space} of {} bytes, by its superblock", self.bytes_used);
         Err(ReadError::corrupt(40, what, ""))
     }
 

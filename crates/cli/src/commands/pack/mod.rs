@@ -206,7 +206,8 @@ impl Command for Pack {
     ];
 
     fn details() -> String {
-        let details = DETAILS.replace("SQUASHFS_ENDINGS", &FileKind::SquashFs.endings());
+        let details =
+            DETAILS.replace("SQUASHFS_ENDINGS", &format!("{}, .raw with --verity", FileKind::SquashFs.endings()));
         let details = details.replace("EROFS_ENDINGS", &FileKind::Erofs.endings());
         format!("{details}\n{}", patterns::LANGUAGE)
     }

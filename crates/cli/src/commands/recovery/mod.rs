@@ -258,12 +258,35 @@ impl Command for Repair {
                 let failure = Failure::from(error);
                 return Err(failure.with_way_out("--recovery FILE reads recovery data from another file"));
             }
-            found => found?,
+            Err(error) => {
+                let recovery = recovery.filter(|_| is_all_lost(&error)).map(|recovery| recovery.escaped());
+                return Err(recovery.map_or_else(|| error.into(), |recovery| self.without_any_shard(&recovery)));
+            }
+            Ok(found) => found,
         };
         let (object, text) = report::repaired(&found, &self.file, &output, recovery.as_deref());
         self.work.report((object, text), found.shape.length(), &options, invocation, io);
         Ok(())
     }
+}
+
+impl Repair {
+    /// Returns the failure for a file that has no shard of the protected file.
+    fn without_any_shard(&self, recovery: &str) -> Failure {
+        let file = self.file.escaped();
+        Failure::failed(if self.file.symlink_metadata().is_ok() {
+            format!("{file}: has nothing in common with the protected file; check that {recovery} is its recovery data")
+        } else {
+            format!("{file}: does not exist, and {recovery} alone cannot rebuild it (expected a redundancy of 100%)")
+        })
+    }
+}
+
+/// Returns whether all shards are lost, and the recovery data is intact but not sufficient.
+fn is_all_lost(error: &packline::Error) -> bool {
+    use packline_recovery::Error::Beyond;
+    let packline::Error::Stream { cause, .. } = error else { return false };
+    matches!(**cause, StreamError::Recovery(Beyond { lost, shards, repairable, recovery, .. }) if lost == shards && repairable == recovery)
 }
 
 /// Returns whether there is no recovery data at the place where it is expected.

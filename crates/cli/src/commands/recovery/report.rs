@@ -105,8 +105,12 @@ fn verdict(found: &RecoveryState, file: &Path, recovery: Option<&Path>) -> Strin
         let recovery = recovery.escaped();
         return format!("differs from the protected file; it was changed after {recovery} was written. {then}");
     }
-    let advice = if can_be_repaired { "'packline repair' repairs it" } else { "it cannot be repaired" };
-    format!("damaged; {advice}")
+    if can_be_repaired {
+        return "damaged; 'packline repair' repairs it".to_string();
+    }
+    let is_other = found.examined.lost == found.shape.shards() && found.recovery_is_whole;
+    let what = if is_other { "has nothing in common with the protected file" } else { "damaged" };
+    format!("{what}; it cannot be repaired")
 }
 
 /// Returns what a user can do about a file that was changed after its recovery data was written.

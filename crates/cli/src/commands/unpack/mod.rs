@@ -11,7 +11,6 @@ use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackR
 use packline::{Error, RestoreAttributes};
 use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
-use packline_volume::Node;
 
 use crate::args::image::StreamArgs;
 use crate::args::patterns::{self, Exclude};
@@ -139,8 +138,8 @@ impl Command for Unpack {
              is synced only with --sync. The next run removes the files that a killed run left.\n\
              A DEST that ends like another format (.zip, .tar.lz4, .sqfs) is rejected unless --to is given or DEST ends in a \
              slash.\n\
-             A new DEST that is the path of a file in the image is rejected, because it may be meant as a pattern; ./DEST is \
-             always a destination.\n\
+             A DEST that is the path of an entry of the image is rejected, because it may be meant as a pattern; ./DEST and \
+             DEST/ are always destinations.\n\
              No symbolic link in or below DEST is followed, whoever created it. Permissions are the permissions in the image, \
              whatever the umask.\n\
              Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
@@ -246,27 +245,24 @@ impl Unpack {
         place.open(packline_image::metadata_cache(self.machine.resources(&io.host).memory))
     }
 
-    /// Compares a new DEST with the entries, because DEST may be meant as the first pattern: packline warns of a directory, and any other
-    /// entry is an error. `./DIR`, `/DIR`, `DIR/` and the name of the directory that --subdir unpacks are destinations. Returns the image if
-    /// it was opened.
-    fn check_for_entry(&self, place: &ImagePlace, to_tar: bool, io: &mut Io) -> Result<Option<OpenedImage>, Failure> {
+    /// Rejects a DEST that is the path of an entry, because DEST may be meant as the first pattern: without DIR, the complete image would be
+    /// unpacked into a directory that often exists, such as `etc`. `./DIR`, `/DIR`, `DIR/` and the name of the directory that --subdir
+    /// unpacks are destinations. Returns the image if it was opened.
+    fn check_for_entry(&self, place: &ImagePlace, to_tar: bool, io: &Io) -> Result<Option<OpenedImage>, Failure> {
         let dest = self.dest.as_ref().filter(|_| !to_tar && self.entries.subdir.is_none());
         let Some(dest) = dest else { return Ok(None) };
         let typed = dest.as_os_str().as_encoded_bytes();
-        let is_explicit = typed.starts_with(b"/") || typed.starts_with(b"./") || typed.ends_with(b"/");
-        if is_explicit || dest.symlink_metadata().is_ok() {
+        if typed.starts_with(b"/") || typed.starts_with(b"./") || typed.ends_with(b"/") || typed == b"." {
             return Ok(None);
         }
         // A path or an image that is not valid is an error later.
         let Ok(path) = packline_tree::path::canonical(typed) else { return Ok(None) };
         let Ok(opened) = self.open(place, io) else { return Ok(None) };
-        let Ok(Some(inode)) = opened.volume.resolve(&path) else { return Ok(Some(opened)) };
-        let image = place.path.escaped();
-        let entry = dest.escaped();
-        if matches!(inode.node, Node::Directory(_)) {
-            io.warn(&format!("{entry} is an entry of the image; to unpack it: packline unpack {image} DIR {entry}"));
+        if !matches!(opened.volume.resolve(&path), Ok(Some(_))) {
             return Ok(Some(opened));
         }
+        let image = place.path.escaped();
+        let entry = dest.escaped();
         Err(Failure::usage(format!(
             "{entry} is an entry of the image, not a destination; packline unpack {image} DIR {entry} unpacks it; write \
              ./{entry} for a directory of this name"

@@ -4,7 +4,7 @@ mod lrz;
 mod pln;
 mod printer;
 mod recovery;
-mod repeated;
+pub mod repeated;
 mod tar;
 mod verity;
 
@@ -122,7 +122,7 @@ impl Command for Verify {
 
 impl Verify {
     fn verify(&self, path: &Path, options: &RunOptions, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if let Some(sidecar) = self.recovery.clone().or_else(|| sidecar_beside(path)) {
+        if let Some(sidecar) = self.recovery_of(path) {
             let file = OpenedFile::open(path)?;
             let compared = recovery::run(self, path, &file, Some(&sidecar), options, io);
             // A file of a known container is also checked by the rules of the container.
@@ -134,6 +134,11 @@ impl Verify {
         }
         let input = input(path, io)?;
         self.verify_archive(path, input, options, invocation, io)
+    }
+
+    /// Returns the file with the recovery data of a file, if there is one.
+    fn recovery_of(&self, path: &Path) -> Option<PathBuf> {
+        self.recovery.clone().or_else(|| sidecar_beside(path))
     }
 
     fn verify_archive(
@@ -306,7 +311,8 @@ impl Examiner for Printer<'_> {
     }
 }
 
-fn text(finding: &Finding) -> String {
+/// Returns a finding on one line.
+pub fn text(finding: &Finding) -> String {
     let Finding { severity, path, offset, what, expected } = finding;
     let name = path.as_ref().map_or(String::new(), |path| format!("{}: ", escaped_path(path)));
     let note = if *severity == Severity::Note { "note: " } else { "" };
@@ -331,6 +337,10 @@ fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
     let mut verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
     if totals.notes > 0 {
         verdict.push_str(&format!(", {}", count(totals.notes, "note")));
+    }
+    let hash_tree = packline_runtime::beside_image(&image.display_path, ".verity");
+    if hash_tree.is_file() {
+        verdict.push_str(&format!("; {} was not compared (--roothash HASH compares it)", hash_tree.escaped()));
     }
     let contents = match &image.file_system {
         FileSystem::SquashFs(_) => {

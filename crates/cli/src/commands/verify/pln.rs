@@ -37,12 +37,7 @@ pub fn run(
     let printed = printer.end();
     let verified = match verified.map_err(Failure::from) {
         Ok(verified) => verified,
-        Err(Failure::Failed(what)) if file.as_ref().is_some_and(has_recovery) => {
-            io.eprint_lines(&format!("packline: {what}"));
-            file.map_or(Ok(()), |file| recovery::run(verify, path, &file, None, options, io))?;
-            return Err(Failure::AlreadyReported(1));
-        }
-        Err(failure) => return Err(failure),
+        Err(failure) => return without_content(verify, path, file.as_ref(), failure, options, io),
     };
     let totals = (totals_object(&verified), totals_text(path, &verified), verified.bytes);
     let printed = printed.and_then(|()| verify.report(path, totals, options, io));
@@ -58,6 +53,38 @@ pub fn run(
         None => Ok(()),
     };
     outcome.and(compared)
+}
+
+/// Compares a file whose content cannot be read with the recovery data at its end. A host without the key of an encrypted file can verify
+/// the file: `verify` has already compared it with recovery data next to it.
+fn without_content(
+    verify: &Verify,
+    path: &Path,
+    file: Option<&OpenedFile>,
+    failure: Failure,
+    options: &RunOptions,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let lacks_key = failure.is_without_key();
+    let at_end = file.filter(|file| has_recovery(file));
+    match (failure, at_end) {
+        (Failure::Failed(what), Some(file)) => {
+            if !lacks_key {
+                io.eprint_lines(&format!("packline: {what}"));
+            }
+            recovery::run(verify, path, file, None, options, io)?;
+            if !lacks_key {
+                return Err(Failure::AlreadyReported(1));
+            }
+        }
+        (_, None) if lacks_key && verify.recovery_of(path).is_some() => {}
+        (failure, _) => return Err(failure),
+    }
+    io.warn(&format!(
+        "{}: only compared with its recovery data; its content was not decrypted, because no key was given",
+        path.escaped()
+    ));
+    Ok(())
 }
 
 /// Returns whether recovery data follows a file. Even an encrypted file can be compared with it.

@@ -135,13 +135,20 @@ fn object(finding: &Finding) -> Value {
 
 fn totals_text(path: &Path, checked: &CheckResult) -> String {
     let verdict = if checked.faults() == 0 { "sound".to_string() } else { count(checked.faults(), "fault") };
-    let unknown = match checked.unknown_blocks {
-        0 => String::new(),
-        unknown => format!("; {} below wrong blocks of the hash tree cannot be checked", count(unknown, "block")),
-    };
     let blocks = count(checked.superblock.data_blocks, "block");
     let bytes = show_bytes(checked.bytes);
-    format!("{}: {verdict}\n{blocks} ({bytes}) compared with the hash tree{unknown}", path.escaped())
+    let compared = checked.superblock.data_blocks.saturating_sub(checked.unknown_blocks);
+    let compared = match checked.unknown_blocks {
+        0 => format!("{blocks} ({bytes}) compared with the hash tree"),
+        _ if compared == 0 => {
+            format!("0 of {blocks} ({bytes}) compared: the hashes above them do not match the root hash")
+        }
+        unknown => format!(
+            "{compared} of {blocks} ({bytes}) compared with the hash tree; {} below wrong blocks of the hash tree cannot be checked",
+            count(unknown, "block"),
+        ),
+    };
+    format!("{}: {verdict}\n{compared}", path.escaped())
 }
 
 fn totals_object(checked: &CheckResult) -> Value {

@@ -1,5 +1,6 @@
 //! The command lines of programs that call squashfs-tools and tar2sqfs, run with the drop-ins and with the programs themselves.
 
+mod erofs;
 mod images;
 mod mounts;
 mod options;
@@ -31,7 +32,8 @@ const PROGRAMS: &[&str] = &[
     "unsquashfs",
 ];
 
-const DROP_INS: &[&str] = &["mksquashfs", "sqfstar", "squashfuse_ll", "tar2sqfs", "unsquashfs"];
+const DROP_INS: &[&str] =
+    &["fsck.erofs", "mkfs.erofs", "mksquashfs", "sqfstar", "squashfuse_ll", "tar2sqfs", "unsquashfs"];
 
 /// A line that a caller runs, as a shell takes it. `source` is the tree, `$IMAGE` the output.
 struct Row {

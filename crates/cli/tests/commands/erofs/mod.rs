@@ -2,6 +2,7 @@
 
 mod conversion;
 mod devices;
+mod drop_ins;
 mod reading;
 mod refusals;
 mod times;

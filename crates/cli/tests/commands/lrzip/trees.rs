@@ -172,7 +172,7 @@ fn reports_sufficient_memory() {
     let sandbox = with_tree();
     let pack = ["pack", "-f", "-q", "-c", "lzo", "tree", "x.lrz", "--mem"];
     let message = sandbox.bad(1, &[&pack[..], &["1M"]].concat());
-    assert!(message.contains("1M of memory is too little") && message.contains("; --mem allows more"), "{message}");
+    assert!(message.contains("1M of memory is too little") && message.contains("; give a larger --mem"), "{message}");
     let needed = needed_memory(&message);
     sandbox.good(&[&pack[..], &[needed]].concat());
 }
@@ -199,7 +199,7 @@ fn unpacking_names_the_least_memory_that_works() {
                 }
                 let message = ran.stderr.lines().last().unwrap();
                 assert!(
-                    message.contains("x.lrz") && message.contains("; --mem allows more"),
+                    message.contains("x.lrz") && message.contains("; give a larger --mem"),
                     "{codec} {to}: {message}"
                 );
                 assert!(!sandbox.at(to).exists() && tried.len() <= tries, "{codec} {to}: {tried:?} {message}");

@@ -132,7 +132,7 @@ fn fails_if_stream_cannot_be_stored() {
         script("echo text | TMPDIR=/nonexistent", "unknown format");
         script("printf '' | TMPDIR=/nonexistent", "is empty");
         script("gzip -c image | TMPDIR=/nonexistent", "a file compressed with gzip");
-        script("head -c 5000 image |", "cut off to 5000 bytes");
+        script("head -c 5000 image |", "cut off: 5000 of ");
         assert!(!sandbox.at("out").exists(), "{command}");
     }
     let packed = shell(&sandbox, "cat image | TMPDIR=/nonexistent $P pack - packed");

@@ -180,7 +180,7 @@ fn warns_about_options_after_excluded_paths() {
         let ran = sandbox.good(&[&options[..], words].concat());
         (ran.stderr, sandbox.good(&["list", "i.sqfs"]).text())
     };
-    let warning = "packline: warning: -e takes '-b', '-all-root' as paths; put options before -e\n";
-    assert_eq!(pack(&["-b", "-all-root"]), (warning.to_string(), ".\n-c\nb\n".to_string()));
+    let warning = "packline: warning: -e takes every word after it as a path, also '-b', '64K', '-all-root'; put options before -e\n";
+    assert_eq!(pack(&["-b", "64K", "-all-root"]), (warning.to_string(), ".\n-c\nb\n".to_string()));
     assert_eq!(pack(&["-c"]), (String::new(), ".\n-b\nb\n".to_string()));
 }

@@ -359,12 +359,38 @@ fn rejects_non_images() {
             "docker-archive:a.tar",
             "a.tar: manifest.json is missing (expected an archive as docker save and podman save write it)",
         ),
-        ("oci-archive:a.tar", "a.tar: oci-layout is missing (expected"),
+        ("oci-archive:a.tar", "docker-archive:FILE for a docker archive"),
+        (
+            "docker://alpine",
+            "docker://alpine: packline does not read registries; 'skopeo copy docker://alpine oci:images:TAG' ",
+        ),
         ("docker-archive:file", "file: the archive ends 2 bytes into a header at byte 0"),
     ] {
         let message = sandbox.refused(&["pack", source, "new.sqfs"]);
         assert!(message.contains(expected), "{source}: {message}");
     }
+}
+
+#[test]
+fn warns_if_packed_tar_is_an_archive_of_an_image() {
+    let sandbox = sandbox();
+    let layer = format!("{}.tar", "0a".repeat(32));
+    shell(
+        &sandbox,
+        &format!(
+            "mkdir -p d/blobs && cd d && touch oci-layout index.json manifest.json {layer} && \
+             tar -cf ../docker.tar {layer} manifest.json && tar -cf ../oci.tar blobs oci-layout index.json && \
+             tar -cf ../plain.tar --transform s/^/x/ index.json"
+        ),
+    );
+    let stderr_of = |source| sandbox.good(&["pack", "-q", "-f", source, "new.sqfs"]).stderr;
+    for (name, form) in [("docker.tar", "docker-archive"), ("oci.tar", "oci-archive")] {
+        let hint = format!(
+            "packline: warning: {name}: seems to be a container image, packed as it is; {form}:{name} packs the container image\n"
+        );
+        assert_eq!(stderr_of(name), hint);
+    }
+    assert_eq!(stderr_of("plain.tar"), "");
 }
 
 #[test]

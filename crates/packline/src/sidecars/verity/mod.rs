@@ -94,8 +94,8 @@ impl VeritySummary {
     }
 }
 
-/// Builds the tree of an image, on all workers. If the image ends with a tree already but the files that belong to the tree are missing, the tree is
-/// compared with the image and the files are written. The files next to the image are complete and have their names when this returns `Ok`. After an
+/// Builds the tree of an image, on all workers. If a tree is appended to an image that ends with one already, and files that belong to the tree are
+/// missing or may be replaced, the tree is compared with the image and the files are written. The files next to the image are complete and have their names when this returns `Ok`. After an
 /// error the image is unchanged. If the process is killed while it appends, the image may end with a part of a tree: [`appended_tree`] rejects it,
 /// and the next run that appends removes it.
 ///
@@ -118,8 +118,8 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
         without_tree(&image, input.as_ref())?;
     }
     if let Some(present) = appended.as_ref().filter(|appended| appended.is_present()) {
-        if sidecars::are_there(&image, &options) {
-            return Err(present.refuse_present(""));
+        if !force && sidecars::are_there(&image, &options) {
+            return Err(present.already_there());
         }
         (options.salt, options.uuid) = present.options(&options.salt, options.uuid)?;
     }

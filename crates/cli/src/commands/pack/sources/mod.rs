@@ -4,10 +4,11 @@
 mod beside;
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ImagePlace, OciPlace, Platform, Stack};
+use packline::requests::{ContentKind, ImagePlace, OciPlace, Platform, Stack};
 use packline::{Resources, Source};
 use packline_archives::Whiteouts;
 use packline_tree::{DirectoryOptions, Patterns};
@@ -107,7 +108,7 @@ impl SourceOpener<'_> {
         let several = sources.len() > 1 || kinds.layers;
         let default = if several { Whiteouts::Apply } else { Whiteouts::Ignore };
         let whiteouts = whiteouts.unwrap_or(default);
-        Ok((Source::Stack(Stack { layers: sources, whiteouts, remove }), excludes))
+        Ok((Source::Stack(Stack { layers: sources, whiteouts, remove, hard_links: true }), excludes))
     }
 
     fn source(&self, operand: Operand<'_>, excludes: &Patterns, io: &mut Io) -> Result<Source, Failure> {
@@ -142,6 +143,7 @@ impl SourceOpener<'_> {
             return Ok(Source::reader(STDIN, stream, self.resources)?);
         }
         self.refuse_output(path, io)?;
+        warn_of_container_archive(place, io);
         Ok(Source::at_place(place, self.resources)?)
     }
 
@@ -292,8 +294,37 @@ fn warn_of_container_image(directory: &Path, io: &mut Io) {
     }
 }
 
+/// Warns if a tar begins like an archive of a container image: its layers are packed as files.
+fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
+    let mut head = [0; 64];
+    // Reading from a pipe would take bytes from the source.
+    let is_tar = place.content_kind() == Some(ContentKind::Tar) && place.path.is_file();
+    if !is_tar || File::open(&place.path).and_then(|mut file| file.read_exact(&mut head)).is_err() {
+        return;
+    }
+    let begins = |name: &str| head.starts_with(name.as_bytes());
+    let form = if ["blobs/", "index.json", "oci-layout"].iter().any(|name| begins(name)) {
+        "oci-archive"
+    } else if begins("manifest.json") || head.iter().all(u8::is_ascii_hexdigit) {
+        // The names of layers are SHA-256 hashes.
+        "docker-archive"
+    } else {
+        return;
+    };
+    let name = place.path.escaped();
+    io.warn(&format!(
+        "{name}: seems to be a container image, packed as it is; {form}:{name} packs the container image"
+    ));
+}
+
 fn is_directory(path: &Path) -> Result<bool, Failure> {
-    let found =
-        fs::metadata(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())))?;
+    let found = fs::metadata(path).map_err(|cause| {
+        let name = path.escaped();
+        Failure::failed(if name.starts_with("docker://") {
+            format!("{name}: packline does not read registries; 'skopeo copy {name} oci:images:TAG' writes a directory for oci:images:TAG")
+        } else {
+            format!("{name}: cannot open: {cause}")
+        })
+    })?;
     Ok(found.is_dir())
 }

@@ -210,16 +210,27 @@ impl MkSquashFs {
         }
     }
 
-    /// Warns of options among the words after -e, which are all paths.
+    /// Warns of options, with their values, among the words after -e, which are all paths.
     fn warn_of_excluded_options(&self, io: &mut Io) {
         if !self.e.iter().any(|word| word.as_bytes().starts_with(b"-")) {
             return;
         }
         let parser = bare_parser_of(&Entry::of::<MkSquashFs>());
-        let options = self.e.iter().filter(|word| option_of(&parser, word).is_some());
-        let options: Vec<String> = options.map(|word| format!("'{}'", word.escaped())).collect();
-        if !options.is_empty() {
-            io.warn(&format!("-e takes {} as paths; put options before -e", options.join(", ")));
+        let mut named = Vec::new();
+        let mut words = self.e.iter();
+        while let Some(word) = words.next() {
+            let Some((_, option)) = option_of(&parser, word) else { continue };
+            named.push(word);
+            if option.get_action().takes_values() {
+                named.extend(words.next());
+            }
+        }
+        let named: Vec<String> = named.iter().map(|word| format!("'{}'", word.escaped())).collect();
+        if !named.is_empty() {
+            io.warn(&format!(
+                "-e takes every word after it as a path, also {}; put options before -e",
+                named.join(", ")
+            ));
         }
     }
 

@@ -21,7 +21,7 @@ pub struct Pseudo {
     /// Add or change the entries that FILE defines, one per line; - reads standard input. Commands in it are run
     #[arg(long = "pf", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pf: Vec<PathBuf>,
-    /// Create the root and directories that definitions lack, with these attributes: 'd MODE UID GID' or 'D TIME MODE UID GID'
+    /// Create the root and parent directories that no definition names, with these attributes: 'd MODE UID GID' or 'D TIME MODE UID GID'
     #[arg(long = "pd", alias = "pseudo-dir", value_name = "ATTRIBUTES")]
     pd: Option<OsString>,
     /// Apply -all-root, -force-uid, -force-gid, -force-file-mode and -force-dir-mode before definitions instead of after them

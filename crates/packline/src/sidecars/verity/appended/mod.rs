@@ -86,10 +86,14 @@ impl Appended {
         Ok((Salt::Given(present.salt.clone()), Some(present.uuid)))
     }
 
-    /// The error for an existing tree.
-    pub(super) fn refuse_present(&self, how: &str) -> Error {
-        let how = if how.is_empty() { String::new() } else { format!(" {how}") };
-        refused(&self.path, &format!("already ends with a hash tree{how}, from byte {} on", self.size), "")
+    /// The error for an existing tree whose files exist too.
+    pub(super) fn already_there(&self) -> Error {
+        Error::HashTree { path: self.path.clone(), at: self.size }
+    }
+
+    /// The error for an existing tree that is not the requested one.
+    fn refuse_present(&self, how: &str) -> Error {
+        refused(&self.path, &format!("already ends with a hash tree {how}, from byte {} on", self.size), "")
     }
 
     fn remove_incomplete(&self, at: u64, observer: &mut dyn Observer) -> Result<u64, Error> {
@@ -229,7 +233,7 @@ impl Input for Front {
 pub(super) fn without_tree(path: &Path, input: &dyn Input) -> Result<(), Error> {
     match find_appended(input).map_err(|cause| fault(path, cause))? {
         None => Ok(()),
-        Some((at, _)) => Err(refused(path, &format!("already ends with a hash tree, from byte {at} on"), "")),
+        Some((at, _)) => Err(Error::HashTree { path: path.to_path_buf(), at }),
     }
 }
 

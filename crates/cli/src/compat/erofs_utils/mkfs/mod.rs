@@ -1,0 +1,113 @@
+//! `mkfs.erofs` packs a directory or a tar into an EROFS image, with the options, texts and exit codes of erofs-utils 1.9.3.
+
+mod changes;
+mod compression;
+mod extended;
+mod format;
+mod fs_config;
+mod options;
+mod refused;
+mod source;
+
+use std::path::PathBuf;
+
+use packline::requests::{ImageRequest, PackRequest};
+
+use crate::args::{Command, Compat, Invocation};
+use crate::compat::squashfs_tools::posix_regex;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use crate::ui::observer::{OutputStyle, run_pack};
+use crate::ui::target;
+use options::{AttributeOptions, FormatOptions, IdleOptions, RunOptions, SourceOptions, TimeOptions};
+use refused::Refused;
+
+/// The most worker threads.
+const WORKERS_MOST: usize = 1024;
+
+/// Pack a directory or a tar into an EROFS image (drop-in for erofs-utils)
+#[derive(Debug, clap::Args)]
+pub struct MkfsErofs {
+    /// The image to write: a file or a block device; - for standard output
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
+    image: PathBuf,
+    /// A directory, or with --tar a tar; without SOURCE, --tar reads standard input
+    #[arg(value_name = "SOURCE", value_hint = clap::ValueHint::AnyPath)]
+    sources: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatOptions,
+    #[command(flatten)]
+    source: SourceOptions,
+    #[command(flatten)]
+    attributes: AttributeOptions,
+    #[command(flatten)]
+    times: TimeOptions,
+    #[command(flatten)]
+    running: RunOptions,
+    #[command(flatten)]
+    idle: IdleOptions,
+    #[command(flatten)]
+    refused: Refused,
+}
+
+impl Command for MkfsErofs {
+    const NAME: &'static str = "mkfs.erofs";
+    const COMPAT: Compat = Compat::ErofsUtils;
+    const DIFFERENCES: &'static [&'static str] = &[
+        "The image has the same bytes for any number of workers. Without -U, the UUID is derived from the content.",
+        "A FILE named - is standard output. An existing file keeps its content until the image is complete; 1.9.3 \
+         truncates it first, and leaves a damaged image after a failure.",
+        "Clusters are filled from content of a fixed size, four times the size of -C. Each content is compressed once, on \
+         all processors.",
+        "Features of newer kernels are used only if an option asks for them; -Eztailpacking is -Efragments.",
+        "Blocks have 4096 bytes. Directories and metadata are not compressed.",
+        "A tar that is empty, or that is cut off, is an error; 1.9.3 exits with 0.",
+        "An empty SOURCE_DATE_EPOCH is ignored.",
+        "--exclude-path and --exclude-regex also apply to a tar.",
+        "A symbolic link to a directory is followed if it is the source.",
+        posix_regex::DIFFERENCE,
+    ];
+
+    fn details() -> String {
+        format!(
+            "{}\n\nSOURCE_DATE_EPOCH sets the time of the image, and becomes the time of newer entries. It overrides -T.",
+            extended::help()
+        )
+    }
+
+    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.refused.refuse(invocation)?;
+        self.idle.check()?;
+        let request = self.request(invocation, io)?;
+        let quiet = self.running.quiet || self.running.level == 0;
+        if !quiet && !io.streams.stdout_closed {
+            io.remark("mkfs.erofs 1.9.3\n");
+        }
+        let statistics = format::statistics;
+        let style = OutputStyle::SquashfsTools { quiet, info: false, bar: !quiet, percentage: false, statistics };
+        run_pack(request, style, io).map(drop)
+    }
+}
+
+impl MkfsErofs {
+    fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
+        let epoch = self.times.epoch(io)?;
+        let features = self.format.features();
+        let mut image = ImageRequest::new(self.format.options(features, self.times.created(epoch, io))?);
+        if let packline::requests::ImageOptions::Erofs(options) = &mut image.options {
+            options.xattrs = self.attributes.xattr_tolerance >= 0;
+        }
+        image.offset = self.format.offset;
+        image.changes = changes::changes(self, features, epoch, invocation, io)?;
+        let filter = self.source.filter()?;
+        image.changes.filter.clone_from(&filter);
+        if self.source.sort == Some(true) {
+            image.order = Some(packline_archives::ContentOrder::default());
+        }
+        let source = self.open_source(filter, io)?;
+        let mut request = PackRequest::new(source, target::image(&self.image, true, io)?, image);
+        request.resources = io.host.resources_or(self.running.workers.map(|workers| workers.min(WORKERS_MOST)), None);
+        request.temporaries = io.temporaries.clone();
+        Ok(request)
+    }
+}

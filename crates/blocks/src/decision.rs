@@ -174,10 +174,10 @@ impl Decisions {
     ) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
-            (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
+            (PieceKind::Holes(bytes), _) => self.holes(item.file, bytes)?,
             (piece, PieceHash::Zero) => {
                 drop(batch.take_memory(reserved(piece, item.range.len())));
-                self.add_holes(item.file, 1, item.range.len() as u64)?;
+                self.holes(item.file, item.range.len() as u64)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
             (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
@@ -196,20 +196,13 @@ impl Decisions {
         }
     }
 
-    /// Adds blocks without bytes; the last of them may be short.
-    fn holes(&mut self, file: u32, count: u64) -> Result<(), Error> {
-        let block_size = u64::from(self.block_size);
-        let FileLayout { size, blocks, .. } = self.files[file as usize];
-        let left = size - (u64::from(blocks) * block_size).min(size);
-        self.add_holes(file, count, left.min(count.saturating_mul(block_size)))
-    }
-
-    fn add_holes(&mut self, file: u32, count: u64, bytes: u64) -> Result<(), Error> {
+    /// Adds blocks of zeros; the last of them may be short.
+    fn holes(&mut self, file: u32, bytes: u64) -> Result<(), Error> {
         let file = &mut self.files[file as usize];
         file.sparse += bytes;
         self.saved.sparse_bytes += bytes;
-        let blocks = u64::from(file.blocks) + count;
-        file.blocks = u32::try_from(blocks).map_err(|_| too_large(file.size))?;
+        let count = bytes.div_ceil(self.block_size.into());
+        file.blocks = u32::try_from(u64::from(file.blocks) + count).map_err(|_| too_large(file.size))?;
         self.list.resize(self.list.len() + count as usize, 0);
         Ok(())
     }

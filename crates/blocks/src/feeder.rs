@@ -120,7 +120,11 @@ impl Feeder {
             return Ok(false);
         }
         let block = u64::from(self.block_size);
-        let bytes = if at.hole >= at.left { at.left } else { at.hole / block * block };
+        let bytes = match at.left {
+            // As for zeros that are read, each piece is a hole of its own.
+            left if at.hole >= left && left < block => at.next_piece().0 as u64,
+            left => at.hole.min(left) / block * block,
+        };
         if bytes == 0 {
             return Ok(false);
         }
@@ -128,7 +132,7 @@ impl Feeder {
         at.left -= bytes;
         at.hole -= bytes;
         let range = slab.filled..slab.filled;
-        slab.items.push(at.item(PieceKind::Holes(bytes.div_ceil(block)), range));
+        slab.items.push(at.item(PieceKind::Holes(bytes), range));
         Ok(true)
     }
 

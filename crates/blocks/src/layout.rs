@@ -26,7 +26,8 @@ pub struct FileLayout {
     pub start: u64,
     /// First of the file's blocks in [`DataLayout::sizes`] or [`DataLayout::numbers`].
     pub first_block: u64,
-    /// Number of blocks: size / block size, rounded up. With a tail end, the size is reduced by the tail end.
+    /// Number of blocks: size / block size, rounded up; of the size without the tail end, if the file has one. A tail end of zeros may be one
+    /// block more.
     pub blocks: u32,
     /// The tail end, if it is in a fragment block.
     pub tail: Option<TailPlace>,
@@ -173,10 +174,14 @@ pub struct DataLayout {
 impl DataLayout {
     /// Returns the parts of the content of one of the files that are decoded at once, in order, without its tail end.
     pub fn extents(&self, file: &FileLayout, options: &DataOptions) -> impl Iterator<Item = Extent> {
-        let tail = if file.tail.is_some() { file.size % options.tail_unit() as u64 } else { 0 };
-        let block_size = u64::from(options.block_size);
-        let lengths =
-            (0..).map(move |index| (file.size - tail).saturating_sub(index * block_size).min(block_size) as u32);
+        let (block_size, tail) = (u64::from(options.block_size), file.size % options.tail_unit() as u64);
+        // A tail end of zeros is a hole of its own.
+        let is_cut = file.tail.is_some() || u64::from(file.blocks) > file.size.div_ceil(block_size);
+        let body = file.size - if is_cut { tail } else { 0 };
+        let lengths = (0..).map(move |index| match body.saturating_sub(index * block_size) {
+            0 => tail as u32,
+            left => left.min(block_size) as u32,
+        });
         let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;
         let numbers = self.numbers.get(range).unwrap_or_default().iter().map(|number| number.checked_sub(1));
         let clusters = numbers.map(move |number| number.map_or(&[][..], |number| self.places.clusters(number)));

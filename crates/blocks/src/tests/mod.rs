@@ -243,6 +243,24 @@ fn clusters_are_read_back() {
     }
 }
 
+#[test]
+fn announced_zeros_are_stored_as_zeros_that_are_read() {
+    let words: Vec<u8> = Random::new(6).noise(3 * SEGMENT).iter().map(|byte| byte & 3).collect();
+    let zeros = vec![0; 3 * SEGMENT];
+    for kind in KINDS {
+        let setup = setup_of("lz4", kind);
+        for (data, hole) in
+            [(0, 5 * BLOCK + 100), (BLOCK, 100), (5 * BLOCK, 100), (5 * BLOCK, SEGMENT + BLOCK + 7), (9, BLOCK)]
+        {
+            let file = plain(&[&words[..data], &zeros[..hole]].concat());
+            let files = [file.clone(), plain(&words), file];
+            let [read, announced] = [usize::MAX, 1].map(|hole| pack(&files, &setup, Run { hole, ..RUN }));
+            assert!(read.image == announced.image && read.layout == announced.layout, "{kind:?} {data} {hole}");
+            assert!(content(&read, 2, &setup) == files[2].0, "{kind:?} {data} {hole}");
+        }
+    }
+}
+
 /// A sink whose medium changes two bytes when it is synced.
 struct Faulty {
     image: Vec<u8>,

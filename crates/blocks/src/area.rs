@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packline_engine::{Config, Fault, Permit, Pipeline};
 use packline_runtime::memory::{size_at_least, size_at_most};
-use packline_runtime::{WorkFault, of_fault};
+use packline_runtime::{TaskError, WorkFault, of_fault};
 use packline_tree::Source;
 
 use crate::data_writer::{ChangedFile, DataWriter};
@@ -15,7 +15,9 @@ use crate::keyed_hash::HashKey;
 use crate::slab::{FileCut, Rules};
 use crate::work::{BlockPipeline, CompressTask, HashTask};
 use crate::written::Written;
-use crate::{Align, BlockSize, Coders, DataLayout, DataOptions, Error, FileHints, Fragments, Override, Sink, Workers};
+use crate::{
+    Align, BlockSize, Coders, DataLayout, DataOptions, Error, FileHints, Fragments, Override, Sharing, Sink, Workers,
+};
 
 /// Number of entries between two calls of [`DataArea::lend_memory`].
 pub const MEMORY_CHECK: u64 = 256;
@@ -76,13 +78,16 @@ impl<'s> DataArea<'s> {
     /// see [`min_window`]; with a smaller budget, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Work`] if threads cannot be started.
+    /// [`Error::Work`] if threads cannot be started, or for clusters without [`Sharing::Blocks`].
     pub fn new(
         sink: &'s mut dyn Sink,
         options: DataOptions,
         coders: Arc<dyn Coders>,
         config: Config,
     ) -> Result<DataArea<'s>, Error> {
+        if options.cluster_size.is_some() && options.sharing == Sharing::Runs {
+            return Err(Error::internal("clusters of shared runs".into()));
+        }
         let window = config.budget;
         let keyed = || Digester::Keyed(Box::new(HashKey::random()));
         let digester = if options.verify || options.looks_up { Digester::All } else { keyed() };

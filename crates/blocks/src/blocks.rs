@@ -12,7 +12,7 @@ use hashbrown::HashTable;
 use packline_runtime::TaskError;
 
 use crate::digest::Digest;
-use crate::{BlockPlace, BlockTable, Error};
+use crate::{BlockPlace, BlockTable, Cluster, Error};
 
 /// A list of blocks at the start of a run.
 #[derive(Debug)]
@@ -91,12 +91,11 @@ impl Blocks {
     }
 
     /// Records the position of the next block in the order of commits.
-    pub(crate) fn committed(&mut self, number: u32, place: BlockPlace) -> Result<(), Error> {
+    pub(crate) fn committed(&mut self, number: u32, place: BlockPlace, clusters: &[Cluster]) -> Result<(), Error> {
         if number as usize != self.places.len() {
             return Err(Error::internal(format!("block {number} was committed after {} blocks", self.places.len())));
         }
-        self.places.push(place);
-        Ok(())
+        self.places.push(place, clusters)
     }
 
     /// Returns the position of a committed block.
@@ -129,7 +128,7 @@ impl Blocks {
     }
 }
 
-fn too_many_blocks() -> Error {
+pub(crate) fn too_many_blocks() -> Error {
     Error::Limit { what: "the input has too many data blocks".into(), expected: format!("at most {}", u32::MAX - 1) }
 }
 
@@ -201,8 +200,8 @@ mod tests {
         let mut blocks = Blocks::default();
         run(&mut blocks, &[1, 2]);
         let place = BlockPlace { start: 96, size_word: 10 };
-        assert!(blocks.committed(1, place).is_err());
-        blocks.committed(0, place).unwrap();
+        assert!(blocks.committed(1, place, &[]).is_err());
+        blocks.committed(0, place, &[]).unwrap();
         assert_eq!(blocks.place(0), Some(place));
         assert_eq!(blocks.place(1), None);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use packline_cache::ContentDigest;
 use packline_codec::{CodecError, Outcome};
 
-use crate::Form;
+use crate::{Cluster, Form};
 
 /// Makes the encoders and decoders of the workers.
 pub trait Coders: fmt::Debug + Send + Sync {
@@ -21,6 +21,27 @@ pub trait Coder: Send {
     /// Errors of the codec.
     fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError>;
 
+    /// Compresses a data block or a fragment block into clusters, with [`DataOptions::cluster_size`](crate::DataOptions::cluster_size). Their bytes
+    /// follow each other in `to`, which is as long as the block. Adds the clusters to an empty list. By default the block is one cluster.
+    ///
+    /// Each cluster is stored in whole units ([`DataOptions::unit`](crate::DataOptions::unit)), and never in more bytes than its content has. The size of the outcome is the sum of the clusters.
+    /// [`Outcome::NotSmaller`] stores the block uncompressed.
+    ///
+    /// # Errors
+    /// Errors of the codec.
+    fn compress_clusters(
+        &mut self,
+        block: &BlockContent<'_>,
+        to: &mut [u8],
+        clusters: &mut Vec<Cluster>,
+    ) -> Result<Outcome, CodecError> {
+        let outcome = self.compress(block, to)?;
+        if let Outcome::Smaller(size) = outcome {
+            clusters.push(Cluster { length: block.bytes.len() as u32, size_word: size as u32 });
+        }
+        Ok(outcome)
+    }
+
     /// Encodes a part of the metadata, as [`Workers::encode`](crate::Workers::encode) got it. By default, the part stays as it is.
     ///
     /// # Errors
@@ -29,8 +50,8 @@ pub trait Coder: Send {
         Ok(raw)
     }
 
-    /// Decodes a part that was read back: [`Form::Block`] or [`Form::Metadata`]. The encoders are no longer needed after the first call, and
-    /// should leave their memory to the decoder.
+    /// Decodes a part that was read back: [`Form::Block`], which is a block or a cluster, or [`Form::Metadata`]. The encoders are no longer needed
+    /// after the first call, and should leave their memory to the decoder.
     ///
     /// # Errors
     /// A phrase about the fault of the part: `cannot be decoded (...)`.

@@ -10,9 +10,11 @@ use crate::decision::Decisions;
 use crate::digest::hash;
 use crate::slab::{FileCut, SharedEnd};
 use crate::spacing::{Part as Spaced, Spacing};
-use crate::work::{BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedFragment, size_word};
+use crate::work::{
+    BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedCluster, PackedFragment, size_word,
+};
 use crate::written::{Form, Hashes, Part, Written};
-use crate::{BlockPlace, DataOptions, Error, FragmentBlock, Sink};
+use crate::{BlockPlace, Cluster, DataOptions, Error, FragmentBlock, Sink};
 
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter<'s> {
@@ -37,6 +39,7 @@ struct StoredBlock {
     bytes: SharedBytes,
     form: Form,
     hashes: Hashes,
+    clusters: Vec<PackedCluster>,
     /// CRC-32 of the bytes, if it is known.
     checksum: Option<u32>,
 }
@@ -114,11 +117,11 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
-        let StoredBlock { bytes, form, hashes, checksum } = block;
+        let StoredBlock { bytes, form, hashes, clusters, checksum } = block;
         self.begin_block(ordinal)?;
         let length = bytes.range.len() as u32;
         let start = self.append_shared(bytes, checksum)?;
-        self.end_block(ordinal, Part { start, length, form, hashes })
+        self.end_block(ordinal, Part { start, length, form, hashes }, &clusters)
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
@@ -126,24 +129,41 @@ impl<'s> DataWriter<'s> {
         if has_gap { self.leave_gap(Spaced::Run) } else { Ok(()) }
     }
 
-    fn end_block(&mut self, ordinal: u32, part: Part) -> Result<(), Error> {
+    fn end_block(&mut self, ordinal: u32, part: Part, clusters: &[PackedCluster]) -> Result<(), Error> {
         let size_word = size_word(part.length as usize, matches!(part.form, Form::Plain));
         let start = part.start;
-        self.written.add(part);
-        self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word })
+        let clusters = self.add_part(part, clusters);
+        self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word }, &clusters)
     }
 
-    fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: &[PackedBlock]) -> Result<(), Error> {
+    /// Records a block: as one part, or as its clusters, which are returned.
+    fn add_part(&mut self, part: Part, clusters: &[PackedCluster]) -> Vec<Cluster> {
+        if clusters.is_empty() {
+            self.written.add(part);
+        }
+        let mut start = part.start;
+        let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
+            let length = cluster.size();
+            let form = if cluster.is_compressed() { Form::Block { content: cluster.length } } else { Form::Plain };
+            self.written.add(Part { start, length, form, hashes });
+            start += u64::from(length);
+            cluster
+        };
+        clusters.iter().map(&mut add).collect()
+    }
+
+    fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock>) -> Result<(), Error> {
         let product = Arc::new(product);
-        for &PackedBlock { ref block, ref compressed, hash, checksum } in blocks {
+        for PackedBlock { block, compressed, hash, clusters, checksum } in blocks {
             let stored = match compressed {
                 Some(range) => StoredBlock {
-                    bytes: SharedBytes { buffer: Arc::clone(&product), range: range.clone() },
+                    bytes: SharedBytes { buffer: Arc::clone(&product), range },
                     form: Form::Block { content: block.range.len() as u32 },
                     hashes: Hashes { stored: hash, content: block.bits() },
+                    clusters,
                     checksum,
                 },
-                None => StoredBlock { checksum, ..plain(raw, block) },
+                None => StoredBlock { checksum, ..plain(raw, &block) },
             };
             self.write_block(block.ordinal, stored)?;
         }
@@ -170,28 +190,23 @@ impl<'s> DataWriter<'s> {
             let part = self.written.at(place.start).unwrap_or(part);
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
-            self.end_block(to + step, Part { start, ..part })?;
+            self.end_block(to + step, Part { start, ..part }, &[])?;
             self.scratch = bytes;
         }
         Ok(())
     }
 
     fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
-        let PackedFragment { index, bytes, length, content_length, stored, hashes, checksum } = fragment;
+        let PackedFragment { index, bytes, length, content_length, stored, hashes, clusters, checksum } = fragment;
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;
+        let stored_hash = || if self.written.records() { hash(bytes.bytes()) } else { 0 };
+        let hashes = hashes.unwrap_or_else(|| Hashes { stored: stored_hash(), content: 0 });
         let form = if stored { Form::Plain } else { Form::Block { content: content_length } };
-        let part = |hashes| Part { start, length: length as u32, form, hashes };
-        match hashes {
-            Some(hashes) => self.written.add(part(hashes)),
-            None if self.written.records() => {
-                self.written.add(part(Hashes { stored: hash(bytes.bytes()), content: 0 }));
-            }
-            None => {}
-        }
+        let clusters = self.add_part(Part { start, length: length as u32, form, hashes }, &clusters);
         let size_word = size_word(length, stored);
-        self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length });
+        self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length }, clusters);
         Ok(())
     }
 
@@ -221,7 +236,7 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
 
     fn commit(&mut self, packed: Packed) -> Result<(), Error> {
         match packed {
-            Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, &blocks),
+            Packed::Blocks { raw, product, blocks } => self.write_packed(&raw, product, blocks),
             Packed::Raw { buffer, blocks } => self.write_raw(&buffer, &blocks),
             Packed::Copies { from, to, count } => self.copy(from, to, count),
             Packed::Fragment(fragment) => self.write_fragment(fragment),
@@ -240,6 +255,7 @@ fn plain(raw: &Arc<Buffer>, block: &BlockRef) -> StoredBlock {
         bytes: SharedBytes { buffer: Arc::clone(raw), range: block.range.clone() },
         form: Form::Plain,
         hashes: Hashes { stored: block.bits(), content: 0 },
+        clusters: Vec::new(),
         checksum: None,
     }
 }

@@ -156,12 +156,12 @@ impl Decisions {
         for (file, other) in self.replaced {
             self.files[file as usize] = self.files[other as usize];
         }
-        let (files, fragments) = (self.files, self.fragments.into_table());
+        let (files, (fragments, fragment_clusters)) = (self.files, self.fragments.into_table());
         Ok(match self.sharing {
             Sharing::Runs => DataLayout { files, sizes: self.list, fragments, end, ..DataLayout::default() },
             Sharing::Blocks => {
                 let places = self.blocks.into_places();
-                DataLayout { files, numbers: self.list, places, fragments, end, ..DataLayout::default() }
+                DataLayout { files, numbers: self.list, places, fragments, fragment_clusters, end, sizes: Vec::new() }
             }
         })
     }
@@ -174,10 +174,10 @@ impl Decisions {
     ) -> Result<(), Error> {
         self.begin(item);
         match (item.piece, hash) {
-            (PieceKind::Holes(count), _) => self.holes(item.file, count)?,
+            (PieceKind::Holes(bytes), _) => self.holes(item.file, bytes)?,
             (piece, PieceHash::Zero) => {
                 drop(batch.take_memory(reserved(piece, item.range.len())));
-                self.holes(item.file, 1)?;
+                self.holes(item.file, item.range.len() as u64)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
             (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
@@ -196,15 +196,13 @@ impl Decisions {
         }
     }
 
-    fn holes(&mut self, file: u32, count: u64) -> Result<(), Error> {
+    /// Adds blocks of zeros; the last of them may be short.
+    fn holes(&mut self, file: u32, bytes: u64) -> Result<(), Error> {
         let file = &mut self.files[file as usize];
-        let block_size = u64::from(self.block_size);
-        let left = file.size - (u64::from(file.blocks) * block_size).min(file.size);
-        let bytes = left.min(count.saturating_mul(block_size));
         file.sparse += bytes;
         self.saved.sparse_bytes += bytes;
-        let blocks = u64::from(file.blocks) + count;
-        file.blocks = u32::try_from(blocks).map_err(|_| too_large(file.size))?;
+        let count = bytes.div_ceil(self.block_size.into());
+        file.blocks = u32::try_from(u64::from(file.blocks) + count).map_err(|_| too_large(file.size))?;
         self.list.resize(self.list.len() + count as usize, 0);
         Ok(())
     }

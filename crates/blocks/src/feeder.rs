@@ -32,6 +32,8 @@ pub(crate) fn slab_memory(block_size: BlockSize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Feeder {
     block_size: BlockSize,
+    /// See [`DataOptions::tail_unit`].
+    tail_unit: usize,
     /// Longest tail end in bytes that goes into a fragment block.
     longest_tail: usize,
     pool: Arc<Buffers>,
@@ -42,6 +44,7 @@ pub(crate) struct Feeder {
 struct Cursor {
     cut: FileCut,
     block_size: BlockSize,
+    tail_unit: usize,
     /// Longest tail end that goes into a fragment block, bytes.
     longest_tail: usize,
     /// Bytes not yet cut into pieces.
@@ -60,7 +63,7 @@ impl Feeder {
         let longest_tail = options.fragment_size as usize;
         // Twice the usual share of spare buffers: the caller's thread would fill each new slab with zeros.
         let pool = Buffers::new(slab_size(block_size), budget.saturating_mul(2));
-        Feeder { block_size, longest_tail, pool, open: None }
+        Feeder { block_size, tail_unit: options.tail_unit(), longest_tail, pool, open: None }
     }
 
     /// Reads a file's content to its end.
@@ -71,8 +74,9 @@ impl Feeder {
         pipeline: &mut BlockPipeline,
         data: &mut DataWriter<'_>,
     ) -> Result<(), Error> {
-        let Feeder { block_size, longest_tail, .. } = *self;
-        let mut at = Cursor { cut, block_size, longest_tail, left: cut.size, hole: 0, loose: 0, shared: None };
+        let Feeder { block_size, tail_unit, longest_tail, .. } = *self;
+        let mut at =
+            Cursor { cut, block_size, tail_unit, longest_tail, left: cut.size, hole: 0, loose: 0, shared: None };
         while at.left > 0 {
             if self.take_holes(&mut at, pipeline, data)? {
                 continue;
@@ -116,7 +120,11 @@ impl Feeder {
             return Ok(false);
         }
         let block = u64::from(self.block_size);
-        let bytes = if at.hole >= at.left { at.left } else { at.hole / block * block };
+        let bytes = match at.left {
+            // As for zeros that are read, each piece is a hole of its own.
+            left if at.hole >= left && left < block => at.next_piece().0 as u64,
+            left => at.hole.min(left) / block * block,
+        };
         if bytes == 0 {
             return Ok(false);
         }
@@ -124,7 +132,7 @@ impl Feeder {
         at.left -= bytes;
         at.hole -= bytes;
         let range = slab.filled..slab.filled;
-        slab.items.push(at.item(PieceKind::Holes(bytes.div_ceil(block)), range));
+        slab.items.push(at.item(PieceKind::Holes(bytes), range));
         Ok(true)
     }
 
@@ -217,20 +225,33 @@ impl Cursor {
 
     /// Cuts the bytes that were read into pieces.
     fn cut_pieces(&mut self, slab: &mut Slab) {
-        let block = self.block_size.bytes();
         while self.left > 0 {
-            let length = block.min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            let (length, piece) = self.next_piece();
             if self.loose < length {
                 break;
             }
-            let is_tail = length < block && length <= self.longest_tail;
-            let piece =
-                if is_tail && self.cut.packs_tail(self.block_size) { PieceKind::Tail } else { PieceKind::Block };
             self.left -= length as u64;
             self.loose -= length;
             let range = slab.filled..slab.filled + length;
             slab.filled += length;
             slab.items.push(self.item(piece, range));
+        }
+    }
+
+    /// Returns the length and the kind of the next piece.
+    fn next_piece(&self) -> (usize, PieceKind) {
+        let block = self.block_size.bytes();
+        let left = match usize::try_from(self.left) {
+            Ok(left) if left < block => left,
+            _ => return (block, PieceKind::Block),
+        };
+        let tail = left % self.tail_unit;
+        match left - tail {
+            _ if tail == 0 || tail > self.longest_tail || !self.cut.packs_tail(self.tail_unit) => {
+                (left, PieceKind::Block)
+            }
+            0 => (tail, PieceKind::Tail),
+            blocks => (blocks, PieceKind::Block),
         }
     }
 
@@ -241,10 +262,10 @@ impl Cursor {
 
 impl FileCut {
     /// Whether the file's tail end goes into a fragment block.
-    fn packs_tail(&self, block_size: BlockSize) -> bool {
+    fn packs_tail(&self, tail_unit: usize) -> bool {
         match self.tails {
             Fragments::Never => false,
-            Fragments::SmallFiles => self.size < u64::from(block_size),
+            Fragments::SmallFiles => self.size < tail_unit as u64,
             Fragments::Always => true,
         }
     }

@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::recent_tails::RecentTails;
 use crate::slab::Rules;
 use crate::work::FragmentBuffer;
-use crate::{DataOptions, Error, FragmentBlock, TailPlace};
+use crate::{Cluster, DataOptions, Error, FragmentBlock, TailPlace};
 
 /// A tail end in a fragment block, by content.
 #[derive(Debug)]
@@ -37,9 +37,13 @@ pub(crate) struct NewTail<'a> {
 pub(crate) struct Fragments {
     /// Size of a complete fragment block in bytes.
     size: usize,
+    /// Zeros complete the content of each block to a multiple of this number of bytes.
+    unit: usize,
     pool: Arc<Buffers>,
     open: BTreeMap<u16, FragmentBuffer>,
     table: Vec<FragmentBlock>,
+    /// The clusters of each fragment block, if blocks have clusters.
+    clusters: Vec<Vec<Cluster>>,
     tails: Vec<Tail>,
     by_digest: HashTable<u32>,
     recent: RecentTails,
@@ -53,9 +57,11 @@ impl Fragments {
         let size = options.fragment_size as usize;
         Fragments {
             size,
+            unit: options.cluster_size.map_or(1, |_| options.unit.max(1) as usize),
             pool: Buffers::new(size, window),
             open: BTreeMap::new(),
             table: Vec::new(),
+            clusters: Vec::new(),
             tails: Vec::new(),
             by_digest: HashTable::new(),
             recent: RecentTails::new(size),
@@ -85,6 +91,7 @@ impl Fragments {
         let set = rules.fragment_set;
         let full = self.open.get(&set).is_some_and(|open| open.length + tail.content.len() > self.size);
         let closed = if full { self.open.remove(&set) } else { None };
+        let closed = closed.map(|block| block.completed(self.unit));
         let place = self.append(tail.content, tail.digest, permit, set)?;
         if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
@@ -95,19 +102,24 @@ impl Fragments {
 
     /// Closes the open fragment blocks, in the order in which they were opened.
     pub(crate) fn close_all(&mut self) -> Vec<FragmentBuffer> {
-        let mut open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        let open = std::mem::take(&mut self.open).into_values();
+        let mut open: Vec<_> = open.map(|block| block.completed(self.unit)).collect();
         open.sort_by_key(|open| open.index);
         open
     }
 
     /// Records the position of a fragment block.
-    pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock) {
+    pub(crate) fn committed(&mut self, index: u32, block: FragmentBlock, clusters: Vec<Cluster>) {
         self.table[index as usize] = block;
+        if !clusters.is_empty() {
+            self.clusters.resize(self.table.len(), Vec::new());
+            self.clusters[index as usize] = clusters;
+        }
     }
 
-    /// Returns the fragment table, and frees the memory that only packing needs.
-    pub(crate) fn into_table(self) -> Vec<FragmentBlock> {
-        self.table
+    /// Returns the fragment table and the clusters, and frees the memory that only packing needs.
+    pub(crate) fn into_table(self) -> (Vec<FragmentBlock>, Vec<Vec<Cluster>>) {
+        (self.table, self.clusters)
     }
 
     /// Memory in bytes, without the open blocks, which their permits cover.

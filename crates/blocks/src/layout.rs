@@ -1,5 +1,8 @@
 //! Positions of the data of an image: block lists, files and fragment blocks.
 
+use crate::blocks::too_many_blocks;
+use crate::{DataOptions, Error};
+
 /// Flag in the size word of a data or fragment block: the block is stored, not compressed (SquashFS 4.0: bit 24).
 pub const STORED_BLOCK: u32 = 1 << 24;
 
@@ -23,7 +26,8 @@ pub struct FileLayout {
     pub start: u64,
     /// First of the file's blocks in [`DataLayout::sizes`] or [`DataLayout::numbers`].
     pub first_block: u64,
-    /// Number of blocks: size / block size, rounded up, or rounded down if the file has a tail end.
+    /// Number of blocks: size / block size, rounded up; of the size without the tail end, if the file has one. A tail end of zeros may be one
+    /// block more.
     pub blocks: u32,
     /// The tail end, if it is in a fragment block.
     pub tail: Option<TailPlace>,
@@ -64,11 +68,42 @@ impl BlockPlace {
     }
 }
 
-/// The places of stored blocks, by number: 12 bytes for each.
+/// A part of a block that is decoded on its own. The clusters of a block follow each other in the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cluster {
+    /// Bytes of content.
+    pub length: u32,
+    /// Size on disk, with [`STORED_BLOCK`] if it is not compressed.
+    pub size_word: u32,
+}
+
+impl Cluster {
+    /// Returns the size on disk in bytes.
+    pub fn size(&self) -> u32 {
+        self.size_word & !STORED_BLOCK
+    }
+
+    pub fn is_compressed(&self) -> bool {
+        self.size_word & STORED_BLOCK == 0
+    }
+}
+
+/// A part of a content that is decoded at once: a cluster, a block that has none, or a hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Bytes of content.
+    pub length: u32,
+    pub place: BlockPlace,
+}
+
+/// The places of stored blocks, by number: 12 bytes for each, and 12 for a block with one cluster.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BlockTable {
     starts: Vec<u64>,
     size_words: Vec<u32>,
+    /// For each block the number of clusters up to its end. May be shorter: the last blocks then have no clusters.
+    cluster_ends: Vec<u32>,
+    clusters: Vec<Cluster>,
 }
 
 impl BlockTable {
@@ -86,13 +121,33 @@ impl BlockTable {
         Some(BlockPlace { start, size_word: *self.size_words.get(number as usize)? })
     }
 
-    pub(crate) fn push(&mut self, place: BlockPlace) {
+    /// Returns the clusters of a block. An uncompressed block has none.
+    pub fn clusters(&self, number: u32) -> &[Cluster] {
+        let end = |number: u32| self.cluster_ends.get(number as usize).map(|end| *end as usize);
+        let start = number.checked_sub(1).map_or(Some(0), end);
+        start.zip(end(number)).map_or(&[], |(start, end)| &self.clusters[start..end])
+    }
+
+    /// Adds a block.
+    ///
+    /// # Errors
+    /// The table has 2^32 clusters.
+    pub(crate) fn push(&mut self, place: BlockPlace, clusters: &[Cluster]) -> Result<(), Error> {
+        if !clusters.is_empty() {
+            let end = |count: usize| u32::try_from(count).map_err(|_| too_many_blocks());
+            self.cluster_ends.resize(self.starts.len(), end(self.clusters.len())?);
+            self.clusters.extend(clusters);
+            self.cluster_ends.push(end(self.clusters.len())?);
+        }
         self.starts.push(place.start);
         self.size_words.push(place.size_word);
+        Ok(())
     }
 
     pub(crate) fn memory(&self) -> usize {
         self.starts.capacity() * (size_of::<u64>() + size_of::<u32>())
+            + self.cluster_ends.capacity() * size_of::<u32>()
+            + self.clusters.capacity() * size_of::<Cluster>()
     }
 }
 
@@ -110,11 +165,42 @@ pub struct DataLayout {
     pub places: BlockTable,
     /// Fragment blocks in table order.
     pub fragments: Vec<FragmentBlock>,
+    /// With [`DataOptions::cluster_size`]: the clusters of each fragment block. An uncompressed fragment block has none.
+    pub fragment_clusters: Vec<Vec<Cluster>>,
     /// First byte after the data area: where the inode table starts.
     pub end: u64,
 }
 
 impl DataLayout {
+    /// Returns the parts of the content of one of the files that are decoded at once, in order, without its tail end.
+    pub fn extents(&self, file: &FileLayout, options: &DataOptions) -> impl Iterator<Item = Extent> {
+        let (block_size, tail) = (u64::from(options.block_size), file.size % options.tail_unit() as u64);
+        // A tail end of zeros is a hole of its own.
+        let is_cut = file.tail.is_some() || u64::from(file.blocks) > file.size.div_ceil(block_size);
+        let body = file.size - if is_cut { tail } else { 0 };
+        let lengths = (0..).map(move |index| match body.saturating_sub(index * block_size) {
+            0 => tail as u32,
+            left => left.min(block_size) as u32,
+        });
+        let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;
+        let numbers = self.numbers.get(range).unwrap_or_default().iter().map(|number| number.checked_sub(1));
+        let clusters = numbers.map(move |number| number.map_or(&[][..], |number| self.places.clusters(number)));
+        // Without numbers there are no clusters.
+        let clusters = clusters.chain(std::iter::repeat(&[][..]));
+        self.blocks(file)
+            .zip(lengths)
+            .zip(clusters)
+            .flat_map(|((place, length), clusters)| split(place, length, clusters))
+    }
+
+    /// Returns the parts of a fragment block that are decoded at once, in order; none if there is no block with this index.
+    pub fn fragment_extents(&self, index: u32) -> impl Iterator<Item = Extent> {
+        let clusters = self.fragment_clusters.get(index as usize).map_or(&[][..], Vec::as_slice);
+        self.fragments.get(index as usize).into_iter().flat_map(move |block| {
+            split(BlockPlace { start: block.start, size_word: block.size_word }, block.length, clusters)
+        })
+    }
+
     /// Returns the places of all blocks of one of the files, holes included.
     pub fn blocks(&self, file: &FileLayout) -> impl Iterator<Item = BlockPlace> {
         let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;
@@ -132,4 +218,15 @@ impl DataLayout {
         });
         consecutive.chain(anywhere)
     }
+}
+
+/// Splits a block into its clusters.
+fn split(block: BlockPlace, length: u32, clusters: &[Cluster]) -> impl Iterator<Item = Extent> {
+    let whole = clusters.is_empty().then_some(Extent { length, place: block });
+    let parts = clusters.iter().scan(block.start, |start, cluster| {
+        let place = BlockPlace { start: *start, size_word: cluster.size_word };
+        *start += u64::from(cluster.size());
+        Some(Extent { length: cluster.length, place })
+    });
+    whole.into_iter().chain(parts)
 }

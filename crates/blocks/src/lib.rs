@@ -57,7 +57,9 @@ pub use data_writer::write;
 pub use decision::Saved;
 pub use digest::hash;
 pub use error::Error;
-pub use layout::{BlockPlace, BlockTable, DataLayout, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace};
+pub use layout::{
+    BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
+};
 pub use options::{Align, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};

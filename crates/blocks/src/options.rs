@@ -52,6 +52,10 @@ pub struct DataOptions {
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
     pub sharing: Sharing,
+    /// With [`Sharing::Blocks`], a block may be stored as clusters, each of which is decoded on its own. The block is then only what is hashed and
+    /// shared at once. This is the most bytes of content of a cluster: a power of two, at most the block size. A file's tail end is its size
+    /// modulo this number. Zeros complete the content of a fragment block to a multiple of [`DataOptions::unit`].
+    pub cluster_size: Option<u32>,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,
     /// Whether data blocks are stored uncompressed, unless [`FileHints::compress`] says otherwise.
@@ -73,6 +77,13 @@ pub struct DataOptions {
     pub verify: bool,
     /// Whether the coder looks blocks up, for which it needs the digests of their contents.
     pub looks_up: bool,
+}
+
+impl DataOptions {
+    /// Returns the number of bytes modulo which a file's size is its tail end.
+    pub(crate) fn tail_unit(&self) -> usize {
+        self.cluster_size.map_or(self.block_size.bytes(), |bytes| bytes as usize)
+    }
 }
 
 /// A setting of the image, as one file overrides it.

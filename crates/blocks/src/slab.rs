@@ -19,7 +19,7 @@ pub(crate) enum PieceKind {
     Block,
     /// A tail end for a fragment block.
     Tail,
-    /// This number of blocks of zeros without bytes; the last block may be short.
+    /// This number of zeros, which are not in the slab: whole blocks, or a shorter block or tail end.
     Holes(u64),
 }
 

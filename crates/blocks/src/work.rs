@@ -6,12 +6,12 @@ use std::sync::Arc;
 use packline_cache::ContentDigest;
 use packline_codec::{Anchor, Outcome, add_anchors};
 use packline_engine::{Outbox, Permit, Pipeline, Task};
-use packline_runtime::{Buffer, Buffers};
+use packline_runtime::{Buffer, Buffers, TaskError};
 
 use crate::digest::{Digest, Digester, hash, is_zero};
 use crate::slab::{Item, PieceKind, Slab};
 use crate::written::{Chunk, Hashes};
-use crate::{BlockContent, Coder, Coders, DataOptions, Error, STORED_BLOCK};
+use crate::{BlockContent, Cluster, Coder, Coders, DataOptions, Error, STORED_BLOCK};
 
 /// Raw bytes in a job. Submitting smaller jobs would cost too much.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
@@ -35,6 +35,9 @@ pub(crate) struct CompressTask {
     looks_up: bool,
     /// Whether the image gets a checksum of all bytes in its data area.
     checksums: bool,
+    /// See [`DataOptions::cluster_size`] and [`DataOptions::unit`].
+    cluster_size: Option<u32>,
+    unit: u32,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
 }
@@ -95,6 +98,14 @@ pub(crate) struct FragmentBuffer {
 }
 
 impl FragmentBuffer {
+    /// Completes the last unit with zeros.
+    pub(crate) fn completed(mut self, unit: usize) -> FragmentBuffer {
+        let length = self.length.next_multiple_of(unit);
+        self.raw.bytes_mut()[self.length..length].fill(0);
+        self.length = length;
+        self
+    }
+
     /// Submits the block: to be compressed, or to be stored.
     pub(crate) fn submit(self, stored: bool, next: &mut Outbox<CompressTask>) {
         if stored {
@@ -127,8 +138,24 @@ pub(crate) struct PackedBlock {
     pub(crate) compressed: Option<Range<usize>>,
     /// Hash of the range, if hashes are wanted.
     pub(crate) hash: u64,
+    /// The clusters of the range; empty without clusters.
+    pub(crate) clusters: Vec<PackedCluster>,
     /// CRC-32 of the bytes that are stored, if the image gets a checksum.
     pub(crate) checksum: Option<u32>,
+}
+
+/// A cluster of a compressed block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackedCluster {
+    pub(crate) cluster: Cluster,
+    /// Its hashes, if they are wanted.
+    pub(crate) hashes: Hashes,
+}
+
+/// A compressed block at the start of a buffer.
+struct Compressed {
+    size: usize,
+    clusters: Vec<PackedCluster>,
 }
 
 /// The input of the commit step.
@@ -161,6 +188,8 @@ pub(crate) struct PackedFragment {
     pub(crate) content_length: u32,
     pub(crate) stored: bool,
     pub(crate) hashes: Option<Hashes>,
+    /// The clusters of the block; empty without clusters.
+    pub(crate) clusters: Vec<PackedCluster>,
     /// CRC-32 of the block, if the image gets a checksum and a worker has computed it.
     pub(crate) checksum: Option<u32>,
 }
@@ -168,7 +197,8 @@ pub(crate) struct PackedFragment {
 impl PackedFragment {
     /// An uncompressed fragment block.
     fn stored(index: u32, bytes: Buffer, length: usize, checksum: Option<u32>) -> PackedFragment {
-        PackedFragment { index, bytes, length, content_length: length as u32, stored: true, hashes: None, checksum }
+        let (content_length, clusters) = (length as u32, Vec::new());
+        PackedFragment { index, bytes, length, content_length, stored: true, hashes: None, clusters, checksum }
     }
 }
 
@@ -274,6 +304,8 @@ impl CompressTask {
             hashes: options.verify,
             looks_up: options.looks_up,
             checksums: options.checksum,
+            cluster_size: options.cluster_size,
+            unit: options.unit,
             products,
         }
     }
@@ -292,13 +324,14 @@ impl CompressTask {
             let content = &raw.bytes()[block.range.clone()];
             let digest = self.to_look_up(block.content);
             let to = &mut product.bytes_mut()[at..at + content.len()];
-            let size = compressed_size(coder.compress(&BlockContent { bytes: content, digest, parts: None }, to)?);
-            let compressed = size.map(|size| at..at + size);
+            let done = self.compress(coder, &BlockContent { bytes: content, digest, parts: None }, to)?;
+            let compressed = done.as_ref().map(|done| at..at + done.size);
             let result = compressed.as_ref().map(|range| &product.bytes()[range.clone()]);
-            let hash = self.hash(result);
+            let hash = result.map_or(0, |result| self.hash(result));
             let checksum = self.checksum(result.unwrap_or(content));
-            packed.push(PackedBlock { block, compressed, hash, checksum });
-            at += size.unwrap_or(0);
+            at = compressed.as_ref().map_or(at, |range| range.end);
+            let clusters = done.map_or_else(Vec::new, |done| done.clusters);
+            packed.push(PackedBlock { block, compressed, hash, clusters, checksum });
         }
         Ok(Packed::Blocks { raw, product, blocks: packed })
     }
@@ -309,13 +342,14 @@ impl CompressTask {
         let bytes = &raw.bytes()[..length];
         let content = self.hashes.then(|| Digest::of(bytes, false));
         let [digest, parts] = [content, parts].map(|digest| self.to_look_up(digest));
-        let outcome = coder.compress(&BlockContent { bytes, digest, parts }, &mut product.bytes_mut()[..length])?;
-        let Some(size) = compressed_size(outcome) else {
+        let to = &mut product.bytes_mut()[..length];
+        let Some(Compressed { size, clusters }) = self.compress(coder, &BlockContent { bytes, digest, parts }, to)?
+        else {
             let checksum = self.checksum(bytes);
             return Ok(Packed::Fragment(PackedFragment::stored(index, raw, length, checksum)));
         };
         let result = &product.bytes()[..size];
-        let hashes = Hashes { stored: self.hash(Some(result)), content: content.map_or(0, |digest| digest.bits()) };
+        let hashes = Hashes { stored: self.hash(result), content: content.map_or(0, |digest| digest.bits()) };
         let checksum = self.checksum(result);
         Ok(Packed::Fragment(PackedFragment {
             index,
@@ -324,8 +358,51 @@ impl CompressTask {
             content_length: length as u32,
             stored: false,
             hashes: Some(hashes),
+            clusters,
             checksum,
         }))
+    }
+
+    /// Compresses a block; returns `None` if it does not get smaller.
+    fn compress(
+        &self,
+        coder: &mut dyn Coder,
+        block: &BlockContent<'_>,
+        to: &mut [u8],
+    ) -> Result<Option<Compressed>, Error> {
+        let mut clusters = Vec::new();
+        let outcome = match self.cluster_size {
+            Some(_) => coder.compress_clusters(block, to, &mut clusters)?,
+            None => coder.compress(block, to)?,
+        };
+        let Outcome::Smaller(size) = outcome else { return Ok(None) };
+        if self.cluster_size.is_some() {
+            self.check_clusters(&clusters, block.bytes.len(), size)?;
+        }
+        let (mut content, mut stored) = (block.bytes, &to[..size]);
+        let mut hashed = |cluster: Cluster| {
+            let (of_content, of_stored);
+            (of_content, content) = content.split_at(cluster.length as usize);
+            (of_stored, stored) = stored.split_at(cluster.size() as usize);
+            PackedCluster { cluster, hashes: Hashes { stored: self.hash(of_stored), content: self.hash(of_content) } }
+        };
+        let clusters = clusters.into_iter().map(&mut hashed).collect();
+        Ok(Some(Compressed { size, clusters }))
+    }
+
+    /// Checks what a coder made of a block of `length` bytes: other clusters would make the image unreadable.
+    fn check_clusters(&self, clusters: &[Cluster], length: usize, size: usize) -> Result<(), Error> {
+        let most = self.cluster_size.unwrap_or(0);
+        let is_valid = |cluster: &Cluster| {
+            let fits = cluster.size() > 0 && (!cluster.is_compressed() || cluster.size() <= cluster.length);
+            fits && cluster.length <= most && cluster.size().is_multiple_of(self.unit.max(1))
+        };
+        let sum = |value: fn(&Cluster) -> u32| clusters.iter().map(|cluster| u64::from(value(cluster))).sum::<u64>();
+        let (lengths, sizes) = (sum(|cluster| cluster.length), sum(Cluster::size));
+        if clusters.iter().all(is_valid) && (lengths, sizes) == (length as u64, size as u64) {
+            return Ok(());
+        }
+        Err(Error::internal(format!("clusters of {lengths} bytes in {sizes} for a block of {length} bytes in {size}")))
     }
 
     /// Without look-ups a digest may be a keyed hash.
@@ -338,16 +415,8 @@ impl CompressTask {
     }
 
     /// Returns the hash of a result, or 0 if hashes are not wanted.
-    fn hash(&self, bytes: Option<&[u8]>) -> u64 {
-        bytes.filter(|_| self.hashes).map_or(0, hash)
-    }
-}
-
-/// Returns the size of a compressed block; `None` if it did not get smaller.
-fn compressed_size(outcome: Outcome) -> Option<usize> {
-    match outcome {
-        Outcome::Smaller(size) => Some(size),
-        Outcome::NotSmaller => None,
+    fn hash(&self, bytes: &[u8]) -> u64 {
+        if self.hashes { hash(bytes) } else { 0 }
     }
 }
 

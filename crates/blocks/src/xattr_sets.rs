@@ -27,7 +27,7 @@ impl XattrSets {
         &mut self,
         xattrs: &[Xattr],
         entry: &[u8],
-        key: &dyn Fn(&[u8]) -> Result<Vec<u8>, Error>,
+        key: impl Fn(&[u8]) -> Result<Vec<u8>, Error>,
     ) -> Result<u32, Error> {
         if xattrs.is_empty() {
             return Ok(NO_XATTR);
@@ -144,7 +144,7 @@ mod tests {
     fn sets_are_stored_once_whatever_order_they_come_in() {
         let mut sets = XattrSets::default();
         let key = |name: &[u8]| Ok(name.to_ascii_uppercase());
-        let mut add = |pairs: &[(&str, &str)]| sets.add(&xattrs(pairs), b"entry", &key).unwrap();
+        let mut add = |pairs: &[(&str, &str)]| sets.add(&xattrs(pairs), b"entry", key).unwrap();
         assert_eq!(add(&[]), NO_XATTR);
         assert_eq!(add(&[("user.a", "1"), ("security.b", "2")]), 0);
         assert_eq!(add(&[("security.b", "2"), ("user.a", "1")]), 0);

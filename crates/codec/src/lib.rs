@@ -2,7 +2,8 @@
 //!
 //! A codec is named `NAME[:key=value,...]` ([`Spec`]) everywhere. A [`Spec`] creates [`Encoder`]s and [`Decoder`]s; a [`Coding`] also removes
 //! trailing zeros before compressing. The output of an encoder never depends on earlier calls. [`Spec::bare_encoder`] and [`BareDecoder`]
-//! are for containers that store parameters once for all blocks, so that blocks have no header.
+//! are for containers that store parameters once for all blocks, so that blocks have no header. [`Spec::fitting_encoder`] fills whole units of
+//! storage with such blocks.
 //!
 //! The crate uses C libraries where they are best. LZO, ZLE, Huff0 and zpaq are our own code, because no library writes their bytes at this
 //! speed or safety.
@@ -22,6 +23,7 @@ mod bytes;
 mod bzip2;
 mod coding;
 mod error;
+mod fit;
 mod gzip;
 #[allow(unsafe_code)] // the hot loops
 mod huff0;
@@ -53,6 +55,7 @@ pub use anchors::{Anchor, add_anchors};
 pub use bare::{BareCodec, BareDecoder};
 pub use coding::Coding;
 pub use error::CodecError;
+pub use fit::{Fitted, FittingEncoder, Room};
 pub use gzip::{GzipEngine, GzipParams, Strategy};
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use libraries::LIBRARIES;

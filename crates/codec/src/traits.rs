@@ -84,7 +84,7 @@ impl<P: Compressor> Encoder for Bounded<P> {
 }
 
 /// Returns the part of the destination that a result may fill and still be smaller than the source.
-fn limited<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8], CodecError> {
+pub(crate) fn limited<'a>(src: &[u8], dst: &'a mut [u8], limit: usize) -> Result<&'a mut [u8], CodecError> {
     if src.len() > limit {
         return Err(CodecError::BlockTooLarge { found: src.len(), limit });
     }

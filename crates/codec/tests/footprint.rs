@@ -11,7 +11,7 @@ mod common;
 use std::io::Read;
 
 use common::{MEMORY, SPECS, compress, content, spec};
-use packline_codec::{BareCodec, BlockPart, RawLzma, ZpaqEncoder, ZpaqReader};
+use packline_codec::{BareCodec, BlockPart, RawLzma, Room, ZpaqEncoder, ZpaqReader};
 
 /// `struct mallinfo2` of glibc (malloc.h).
 #[repr(C)]
@@ -137,6 +137,21 @@ fn bare_encoder(text: &str, size: usize) -> Option<String> {
     complaint(&format!("{text}, {size}: encoder without a header"), took, stated)
 }
 
+/// An encoder that fills whole units.
+fn fitting_encoder(text: &str, size: usize) -> Option<String> {
+    let spec = spec(text);
+    let stated = spec.fitting_footprint(size).ok()?.encoder;
+    let src = content("text", size + 1, 1);
+    let mut dst = vec![0; size];
+    let before = held();
+    let mut encoder = spec.fitting_encoder(size, 512).unwrap();
+    for room in [Room::Units, Room::Bytes(size / 10), Room::Any] {
+        encoder.fit(&src, room, &mut dst).unwrap();
+    }
+    let took = held().saturating_sub(before);
+    complaint(&format!("{text}, {size}: encoder that fills units"), took, stated)
+}
+
 /// A decoder of blocks without a header, after a block and the start of one.
 fn bare_decoder(codec: BareCodec) -> Option<String> {
     let plain = content("text", 100_000, 1);
@@ -162,6 +177,7 @@ fn memory_stays_within_the_footprint() {
             let (packed, complaint) = encoder(text, size);
             complaints.extend(complaint);
             complaints.extend(bare_encoder(text, size));
+            complaints.extend(fitting_encoder(text, size));
             complaints.extend(packed.and_then(|packed| decoder(text, size, &packed)));
         }
     }

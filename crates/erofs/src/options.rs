@@ -1,7 +1,7 @@
 //! Options of an image.
 
 use packline_blocks::{BlockSize, Error, Fragments};
-use packline_codec::{BareCodec, Spec};
+use packline_codec::{BareCodec, CodecError, Footprint, Spec};
 use packline_runtime::escape::Escape;
 
 use crate::format::algorithms::{self, STORED_MOST};
@@ -31,7 +31,7 @@ pub(crate) enum Form {
     Flat,
     /// Compressed in clusters of whole blocks, with indexes.
     Clusters,
-    /// Compressed to any number of bytes, with encoded extents.
+    /// In any number of bytes, compressed or not, with encoded extents.
     Extents,
 }
 
@@ -44,7 +44,7 @@ pub struct Options {
     pub block_size: BlockSize,
     /// The oldest Linux version that must mount the image. Newer versions mount smaller images.
     pub kernel: Kernel,
-    /// Which tail ends are packed together. Ignored without compression.
+    /// Which tail ends are packed together. Without compression, kernels before 6.15 need a block for each tail end.
     pub fragments: Fragments,
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
@@ -98,6 +98,10 @@ impl Options {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
             return Err(Error::Limit { what, expected: format!("at most {LABEL_MOST} bytes without NUL") });
         }
+        if self.form() == Form::Clusters && u64::from(self.block_size) < 2 * BLOCK {
+            let what = format!("compressed blocks of {} bytes for Linux {}", self.block_size.bytes(), self.kernel);
+            return Err(Error::Limit { what, expected: format!("at least {} bytes", 2 * BLOCK) });
+        }
         // A cluster of lz4 is copied at once, and may start in the middle of a block.
         let is_lz4 = matches!(self.codec, Spec::Lz4(_)) && self.form() == Form::Extents;
         if is_lz4 && u64::from(self.block_size) + BLOCK > STORED_MOST {
@@ -111,7 +115,7 @@ impl Options {
     fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
         let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? else {
-            if self.deduplicate || self.sparse {
+            if self.form() == Form::Flat && (self.deduplicate || self.sparse) {
                 let feature = "shared blocks or holes without compression".to_owned();
                 needs.push((feature, Kernel::of_feature(incompat::CHUNKS)));
             }
@@ -125,13 +129,25 @@ impl Options {
         Ok(needs)
     }
 
+    /// Returns the number of bytes of content that are hashed, shared and compressed by one worker. Clusters are cut from longer segments.
+    pub fn segment_size(&self) -> BlockSize {
+        if self.form() == Form::Clusters { BlockSize::MAX } else { self.block_size }
+    }
+
+    /// Returns the memory of the encoder and the decoder of one worker.
+    ///
+    /// # Errors
+    /// Errors of [`Options::validate`] about the codec.
+    pub fn footprint(&self) -> Result<Footprint, CodecError> {
+        let size = self.block_size.bytes();
+        if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
+    }
+
     pub(crate) fn form(&self) -> Form {
-        if matches!(self.codec, Spec::None) {
-            Form::Flat
-        } else if self.kernel < Kernel::of_feature(incompat::WIDE) {
-            Form::Clusters
-        } else {
-            Form::Extents
+        match self.codec {
+            _ if self.kernel >= Kernel::of_feature(incompat::WIDE) => Form::Extents,
+            Spec::None => Form::Flat,
+            _ => Form::Clusters,
         }
     }
 
@@ -183,12 +199,16 @@ mod tests {
         let large = |kernel| Options { block_size: BlockSize::MAX, kernel, ..options("lz4") };
         assert_eq!(fault(&large(Kernel::DEFAULT)), "valid");
         assert!(fault(&large(Kernel::new(6, 15))).contains("at most 524288 bytes"));
+        let small = |kernel| Options { block_size: BlockSize::MIN, kernel, ..options("zstd") };
+        assert_eq!(fault(&small(Kernel::new(6, 15))), "valid");
+        assert!(fault(&small(Kernel::DEFAULT)).contains("at least 8192 bytes"));
     }
 
     #[test]
     fn the_kernel_decides_on_the_form() {
         let form = |codec, kernel| Options { kernel, ..options(codec) }.form();
-        assert_eq!(form("none", Kernel::new(6, 15)), Form::Flat);
+        assert_eq!(form("none", Kernel::new(6, 14)), Form::Flat);
+        assert_eq!(form("none", Kernel::new(6, 15)), Form::Extents);
         assert_eq!(form("zstd", Kernel::new(6, 14)), Form::Clusters);
         assert_eq!(form("zstd", Kernel::new(6, 15)), Form::Extents);
         assert_eq!(options("lz4hc").block_size.bytes(), 65_536);

@@ -1,7 +1,7 @@
 //! Divides a memory limit of the process when an image is read: workers, a window and caches.
 
 use packline_engine::Config;
-use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough, size_at_most};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage, enough, fewest_workers, size_at_most};
 use packline_volume::{ReadSettings, SharedVolume};
 
 use crate::largest_unit::largest_unit;
@@ -92,7 +92,7 @@ impl ReadDemand {
             let shortage = Shortage { allowed: memory.unwrap_or(u64::MAX), needed };
             Error::memory(
                 shortage,
-                format!("{} worker and blocks of {}", workers.min(1), size_at_most(self.block_size.into())),
+                format!("{} and blocks of {}", fewest_workers(workers), size_at_most(self.block_size.into())),
             )
         })?;
         Ok(self.share(granted, metadata))

@@ -12,7 +12,7 @@ use packline_lrz::{
     BackEnd, Error, Input, Observer, Password, Progress, Resources, Sink, Source, Unobserved, WindowSize, WriteOptions,
     Written, compress,
 };
-use packline_runtime::{MemoryFault, WorkFault, hex};
+use packline_runtime::{InputChange, MemoryFault, WorkFault, hex};
 use packline_testkit::Random;
 use packline_testkit::tools::need;
 
@@ -343,8 +343,8 @@ impl Input for Unsteady {
         self.bytes.read_at(at, into)
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        Ok(true)
+    fn change(&self) -> io::Result<InputChange> {
+        Ok(InputChange::Content)
     }
 }
 

@@ -78,7 +78,7 @@ mod tests {
     use packline_tree::{Meta, Xattr};
 
     fn taken(value: &[u8]) -> Result<(u32, u32), String> {
-        let meta = Meta { mode: 0o644, uid: 7, gid: 8, mtime: 0 };
+        let meta = Meta::new(0o644, 7, 8, 0);
         let other = Xattr { name: b"user.k".to_vec(), value: b"v".to_vec() };
         let xattrs = vec![other.clone(), Xattr { name: ROOTLESS_XATTR.into(), value: value.to_vec() }];
         let mut entry = Entry { path: b"a".to_vec(), kind: Kind::Fifo, meta, xattrs };

@@ -8,6 +8,8 @@ use packline_runtime::{FormatFault, MemoryFault, Unsupported, WorkFault, expecta
 /// A part of a .pln file. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
+    /// The first 8 bytes of the file, which identify the format.
+    Magic,
     /// The head of the file.
     Head,
     /// A record.
@@ -25,6 +27,7 @@ pub enum Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Part::Magic => f.write_str("the magic"),
             Part::Head => f.write_str("the head"),
             Part::Record(number) => write!(f, "record {number}"),
             Part::Table(number) => write!(f, "the table of group {number}"),
@@ -105,14 +108,10 @@ impl Error {
     }
 }
 
-/// The beginning of the fault of a file that begins with other bytes.
-pub(crate) const NOT_PLN: &str = "is not a .pln file";
-
 /// Returns the message for a fault. The message about another format names no part: a file of another format has none.
 fn describe(part: &Part, fault: &FormatFault) -> String {
-    if fault.what.starts_with(NOT_PLN) {
-        format!("{}{}", fault.what, expectation(&fault.expected))
-    } else {
-        format!("{part}, {fault:#}")
+    match part {
+        Part::Magic => format!("{}{}", fault.what, expectation(&fault.expected)),
+        part => format!("{part}, {fault:#}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Plans the workers and the records in flight.
 
-use packline_runtime::memory::{Demand, MapPlan};
+use packline_runtime::memory::{Demand, MapPlan, fewest_workers};
 
 use crate::{Error, Observer, Resources};
 
@@ -18,7 +18,7 @@ pub(crate) fn plan(
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<MapPlan, Error> {
-    let what = format!("{what} with {} worker", resources.workers.min(1));
+    let what = format!("{what} with {}", fewest_workers(resources.workers));
     let window = |workers| demand.window.saturating_mul(4 * workers + 1).max(WINDOW_LEAST);
     Ok(resources.plan(demand, window, &what, observer)?)
 }

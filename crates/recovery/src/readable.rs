@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use packline_runtime::Input;
+use packline_runtime::{Input, InputChange};
 
 /// Bytes read at a time.
 pub(crate) const STEP: usize = 128 << 10;
@@ -43,7 +43,7 @@ impl Input for Damaged {
         Ok(())
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.0.changed()
+    fn change(&self) -> io::Result<InputChange> {
+        self.0.change()
     }
 }

@@ -26,6 +26,16 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
+/// What may have changed in an input since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputChange {
+    None,
+    /// Attributes, a new link, or a rename over the file. The bytes that were read are still those of one file.
+    Attributes,
+    /// The bytes.
+    Content,
+}
+
 /// Bytes that can be read at any offset, by several threads at once.
 pub trait Input: Send + Sync {
     fn size(&self) -> u64;
@@ -47,15 +57,19 @@ pub trait Input: Send + Sync {
         Ok(bytes)
     }
 
-    /// Whether the bytes, or their number, may have changed since the input was opened.
-    fn changed(&self) -> io::Result<bool> {
-        Ok(false)
+    /// Compares the input with its state when it was opened.
+    fn change(&self) -> io::Result<InputChange> {
+        Ok(InputChange::None)
     }
 
-    /// Whether the bytes may have been written to since the input was opened. Unlike for [`Input::changed`], a rename over the file, a new
-    /// link and other attributes do not count: the bytes that were read are then still those of one file.
+    /// Whether the bytes, or their number, may have changed since the input was opened.
+    fn changed(&self) -> io::Result<bool> {
+        Ok(self.change()? != InputChange::None)
+    }
+
+    /// Whether the bytes may have been written to since the input was opened.
     fn rewritten(&self) -> io::Result<bool> {
-        Ok(false)
+        Ok(self.change()? == InputChange::Content)
     }
 
     /// The state of the file when it was opened; `None` if it is not a file.
@@ -165,12 +179,13 @@ impl Input for FileInput {
         }
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        Ok(FileStamp::of(&self.file.metadata()?) != self.stamp)
-    }
-
-    fn rewritten(&self) -> io::Result<bool> {
-        Ok(!FileStamp::of(&self.file.metadata()?).has_content_of(&self.stamp))
+    fn change(&self) -> io::Result<InputChange> {
+        let now = FileStamp::of(&self.file.metadata()?);
+        Ok(match now {
+            now if now == self.stamp => InputChange::None,
+            now if now.has_content_of(&self.stamp) => InputChange::Attributes,
+            _ => InputChange::Content,
+        })
     }
 
     fn stamp(&self) -> Option<FileStamp> {

@@ -27,7 +27,7 @@ pub use error::{Error, Exists, ScratchError, WriteError};
 pub use fault::{FormatFault, MemoryFault, TaskError, Unsupported, WorkFault, expectation, of_fault, unless_cancelled};
 pub use hex::{from_hex, hex, nibble};
 pub use identity::{FileIdentity, FileStamp, all_must_differ, must_differ};
-pub use input::{FileInput, Input, InputStream, Source, open_regular};
+pub use input::{FileInput, Input, InputChange, InputStream, Source, open_regular};
 pub use observer::{
     EntryInfo, EntryKind, FailedOutput, Observer, Pass, Problem, Progress, StoredData, Unobserved, unsynced,
 };

@@ -179,6 +179,12 @@ pub fn in_mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
+/// Returns the fewest workers that do the work of `wanted` workers, as text: `1 worker`, or `0 workers` if none is wanted.
+#[must_use]
+pub fn fewest_workers(wanted: usize) -> &'static str {
+    if wanted == 0 { "0 workers" } else { "1 worker" }
+}
+
 /// Returns a size as people type it, rounded up: `29M`.
 #[must_use]
 pub fn size_at_least(bytes: u64) -> String {

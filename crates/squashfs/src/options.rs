@@ -85,6 +85,7 @@ impl Options {
             fragments: self.fragments,
             deduplicate: self.deduplicate,
             sharing: Sharing::Runs,
+            cluster_size: None,
             sparse: self.sparse,
             stored_blocks: self.stored.data,
             stored_fragments: self.stored.fragments,

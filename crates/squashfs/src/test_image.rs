@@ -9,7 +9,7 @@ use crate::{BlockSize, FileHints, Options, Start, Writer};
 
 /// Block size of the test images in bytes.
 pub(crate) const BLOCK: usize = 4096;
-pub(crate) const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+pub(crate) const META: Meta = Meta::new(0o644, 0, 0, 0);
 
 /// The content of a file, and how far it was read.
 pub(crate) struct Content(pub(crate) Vec<u8>, pub(crate) usize);

@@ -2,6 +2,8 @@
 
 use packline_runtime::{EntryInfo, EntryKind};
 
+use crate::Time;
+
 /// Raw bytes of a path, an attribute name or a target. They need not be UTF-8.
 pub type Bytes = Vec<u8>;
 
@@ -37,14 +39,21 @@ pub enum Kind {
 }
 
 /// Attributes that every inode has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Meta {
     /// The lower 12 bits of `st_mode`: permissions, set-uid, set-gid, sticky.
     pub mode: u16,
     pub uid: u32,
     pub gid: u32,
-    /// Modification time in whole seconds since 1970, rounded down. May be negative.
-    pub mtime: i64,
+    /// Modification time.
+    pub mtime: Time,
+}
+
+impl Meta {
+    /// Attributes with a modification time in whole seconds since 1970.
+    pub const fn new(mode: u16, uid: u32, gid: u32, seconds: i64) -> Meta {
+        Meta { mode, uid, gid, mtime: Time::from_seconds(seconds) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,6 +26,7 @@ mod pattern;
 mod patterns;
 mod source;
 pub mod text;
+mod time;
 
 pub use contents::{Contents, Copied, CopyReader, Held};
 pub use directory::{
@@ -45,3 +46,4 @@ pub use namespace::{
 pub use pattern::{Pattern, PatternFault};
 pub use patterns::Patterns;
 pub use source::{Bookmark, ContentEnd, Extent, OpaqueBookmark, SharedContent, Source, UnreadPart};
+pub use time::Time;

@@ -43,8 +43,6 @@ pub struct Inode {
     pub at: NodeId,
     /// Permissions (12 bits), owner, group, time.
     pub meta: Meta,
-    /// Nanoseconds after the whole seconds of the time, below 1,000,000,000.
-    pub nanoseconds: u32,
     /// Number that `stat` shows.
     pub number: u64,
     /// Number of names in the inode.

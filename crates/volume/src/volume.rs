@@ -43,6 +43,8 @@ pub struct Facts {
     pub shared_units: u64,
     /// Byte of the input at which the image starts.
     pub origin: u64,
+    /// Whether times have nanoseconds.
+    pub nanoseconds: bool,
 }
 
 /// The position of a file's content, as its inode says. It suffices to sort files by position, and to group files in one shared unit.

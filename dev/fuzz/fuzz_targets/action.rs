@@ -6,7 +6,9 @@ use std::io;
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use packline_manifests::actions::{ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile};
+use packline_manifests::actions::{
+    ActionEntry, ActionHost, ActionLog, ActionSettings, Actions, BytesMatcher, TestedFile,
+};
 use packline_tree::{DirectoryOptions, Entry, Kind, Meta, Xattr};
 
 /// There are no owners. The results of tests of content and of commands depend on their text.
@@ -52,7 +54,7 @@ fn entries() -> Vec<ActionEntry> {
         ("d/e/p", Kind::Fifo),
     ];
     let entries = entries.into_iter().map(|(path, kind)| {
-        let meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+        let meta = Meta::new(0o644, 1, 2, 3);
         Entry { path: path.into(), kind, meta, xattrs: Vec::new() }
     });
     entries.map(|entry| ActionEntry { entry, file: None, place: None }).collect()

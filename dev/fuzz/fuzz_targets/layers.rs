@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use packline_tree::{Bookmark, Device, Entry, Error, Extent, Kind, Meta, Source, Xattr};
 use packline_archives::{Layer, StackOptions, StackSource, Whiteouts};
+use packline_tree::{Bookmark, Device, Entry, Error, Extent, Kind, Meta, Source, Xattr};
 
-const META: Meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+const META: Meta = Meta::new(0o644, 1, 2, 3);
 const NAMES: [&str; 8] = ["a", "b", ".wh.a", ".wh..wh..opq", ".wh.", ".wh..wh.x", "..", "c"];
 const XATTRS: [&str; 4] =
     ["trusted.overlay.opaque", "user.overlay.whiteout", "trusted.overlay.redirect", "user.overlay.opaque"];

@@ -14,7 +14,7 @@ use packline_tree::Source;
 use std::sync::Arc;
 
 /// The attributes of entries without attributes.
-pub const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+pub const META: Meta = Meta::new(0o755, 0, 0, 0);
 /// Bytes of decompressed metadata that a reader keeps.
 const METADATA_CACHE: usize = 1 << 20;
 /// Bytes a writer has in its pipeline.

@@ -102,7 +102,7 @@ mod tests {
     use packline_tree::{Meta, Xattr};
 
     fn entry(path: &str, kind: Kind, xattrs: &[(&str, &str)]) -> Entry {
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::default();
         let xattr = |(name, value): &(&str, &str)| Xattr { name: (*name).into(), value: (*value).into() };
         Entry { path: path.into(), kind, meta, xattrs: xattrs.iter().map(xattr).collect() }
     }

@@ -2,7 +2,7 @@
 
 use packline_runtime::escape::Escape;
 use packline_tree::path::{self, PathFault};
-use packline_tree::{Bytes, Device, Entry, Error, Kind, Meta, Xattr};
+use packline_tree::{Bytes, Device, Entry, Error, Kind, Meta, Time, Xattr};
 
 use super::fault::ErrorPosition;
 use super::header::Header;
@@ -124,7 +124,7 @@ impl Member<'_> {
         let mode = self.number("mode", self.header.slice(100, 8))? & 0o7777;
         let mtime = match self.pax.mtime {
             Some(mtime) => mtime,
-            None => self.number("mtime", self.header.slice(136, 12))?,
+            None => Time::from_seconds(self.number("mtime", self.header.slice(136, 12))?),
         };
         Ok(Meta {
             mode: mode as u16,

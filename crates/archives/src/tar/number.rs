@@ -1,5 +1,12 @@
 //! Numbers in tars: octal text, GNU base-256, and decimals of PAX records.
 
+use packline_tree::Time;
+
+/// Digits of the nanoseconds.
+const NANOSECOND_DIGITS: usize = 9;
+/// Nanoseconds of a second.
+const SECOND: u32 = 1_000_000_000;
+
 /// A number in a header field: octal digits, possibly after blanks, ended by a space, a NUL or the field's end. If the top bit of
 /// the first byte is set, the remaining bits are a two's complement big-endian number (GNU base-256, also used by star). A blank
 /// field, which old archivers write for unused fields, is 0.
@@ -51,8 +58,8 @@ pub(super) fn decimal(bytes: &[u8]) -> Option<u64> {
     (value <= i64::MAX as u64).then_some(value)
 }
 
-/// A PAX time in whole seconds, rounded down: `-1.5` is -2. The fraction may be empty.
-pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
+/// A PAX time, rounded down to nanoseconds. The fraction may be empty.
+pub(super) fn time(bytes: &[u8]) -> Option<Time> {
     let (negative, magnitude) = match bytes.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, bytes),
@@ -63,18 +70,25 @@ pub(super) fn seconds(bytes: &[u8]) -> Option<i64> {
     if !fraction.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let round_away = negative && fraction.iter().any(|&digit| digit != b'0');
-    let whole = if negative { -whole } else { whole };
-    whole.checked_sub(i64::from(round_away))
+    let digits = fraction.iter().copied().chain(std::iter::repeat(b'0')).take(NANOSECOND_DIGITS);
+    let nanoseconds = digits.fold(0, |value, digit| value * 10 + u32::from(digit - b'0'));
+    if !negative {
+        return Some(Time::new(whole, nanoseconds));
+    }
+    let rest = fraction.iter().skip(NANOSECOND_DIGITS).any(|&digit| digit != b'0');
+    match nanoseconds + u32::from(rest) {
+        0 => Some(Time::from_seconds(-whole)),
+        below => Some(Time::new((-whole).checked_sub(1)?, SECOND - below)),
+    }
 }
 
-/// The time in whole seconds at the start of a text, as read by GNU tar and bsdtar.
-pub(super) fn leading_seconds(bytes: &[u8]) -> Option<i64> {
+/// The time at the start of a text, as read by GNU tar and bsdtar.
+pub(super) fn leading_time(bytes: &[u8]) -> Option<Time> {
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let whole = usize::from(bytes.first() == Some(&b'-'));
     let end = whole + digits(whole);
     let end = if bytes.get(end) == Some(&b'.') { end + 1 + digits(end + 1) } else { end };
-    seconds(&bytes[..end])
+    time(&bytes[..end])
 }
 
 #[cfg(test)]
@@ -117,29 +131,34 @@ mod tests {
     #[test]
     fn times() {
         for (text, value) in [
-            ("0", 0),
-            ("1.9", 1),
-            ("-1", -1),
-            ("-1.0", -1),
-            ("-1.5", -2),
-            ("-0.000000001", -1),
-            ("1700000000.123456789", 1_700_000_000),
-            ("5.", 5),
+            ("0", (0, 0)),
+            ("1.9", (1, 900_000_000)),
+            ("-1", (-1, 0)),
+            ("-1.0", (-1, 0)),
+            ("-1.5", (-2, 500_000_000)),
+            ("-0.000000001", (-1, 999_999_999)),
+            ("-0.0000000001", (-1, 999_999_999)),
+            ("-0.9999999999", (-1, 0)),
+            ("0.9999999999", (0, 999_999_999)),
+            ("1700000000.123456789", (1_700_000_000, 123_456_789)),
+            ("5.", (5, 0)),
         ] {
-            assert_eq!(seconds(text.as_bytes()), Some(value), "{text}");
+            let (seconds, nanoseconds) = value;
+            assert_eq!(time(text.as_bytes()), Some(Time::new(seconds, nanoseconds)), "{text}");
         }
         for text in ["", "-", ".5", "1.5x", "1e5", "--1", "99999999999999999999"] {
-            assert_eq!(seconds(text.as_bytes()), None, "{text}");
+            assert_eq!(time(text.as_bytes()), None, "{text}");
         }
     }
 
     #[test]
     fn uses_the_number_that_a_time_begins_with() {
-        for (text, value) in [("1.5x", 1), ("1e5", 1), ("-1.5 s", -2), ("7..", 7), ("9s", 9), ("8", 8)] {
-            assert_eq!(leading_seconds(text.as_bytes()), Some(value), "{text}");
+        for (text, value) in [("1.5x", "1.5"), ("1e5", "1"), ("-1.5 s", "-1.5"), ("7..", "7"), ("9s", "9"), ("8", "8")]
+        {
+            assert_eq!(leading_time(text.as_bytes()).unwrap().to_string(), value, "{text}");
         }
         for text in ["", "-", ".5", "soon", "--1", " 1", "99999999999999999999x"] {
-            assert_eq!(leading_seconds(text.as_bytes()), None, "{text}");
+            assert_eq!(leading_time(text.as_bytes()), None, "{text}");
         }
     }
 

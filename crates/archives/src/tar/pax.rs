@@ -2,7 +2,7 @@
 //!
 //! Format: POSIX.1-2017 `pax`, "pax Extended Header". The vendors' keys are from the GNU tar manual, star(5) and tar(5).
 
-use packline_tree::{Bytes, Xattr};
+use packline_tree::{Bytes, Time, Xattr};
 
 use super::escape;
 use super::number;
@@ -16,7 +16,7 @@ pub(super) struct Pax {
     pub size: Option<u64>,
     pub uid: Option<u64>,
     pub gid: Option<u64>,
-    pub mtime: Option<i64>,
+    pub mtime: Option<Time>,
     /// Size of star's sparse file including holes.
     pub real_size: Option<u64>,
     pub user: Option<Bytes>,
@@ -90,10 +90,10 @@ impl Pax {
 
     /// Uses the number at the start of an invalid time.
     fn mend_time(&mut self, value: &[u8], fault: RecordFault, lenient: bool) -> Result<Mended, RecordFault> {
-        match number::leading_seconds(value) {
-            Some(seconds) => {
-                self.mtime = Some(seconds);
-                Ok(Mended { fault, instead: format!("the time is set to {seconds}") })
+        match number::leading_time(value) {
+            Some(time) => {
+                self.mtime = Some(time);
+                Ok(Mended { fault, instead: format!("the time is set to {time}") })
             }
             None if lenient => Ok(Mended { fault, instead: "the record is ignored".to_string() }),
             None => Err(fault),
@@ -121,7 +121,7 @@ impl Pax {
             b"size" => self.size = decimal(key, value)?,
             b"uid" => self.uid = decimal(key, value)?,
             b"gid" => self.gid = decimal(key, value)?,
-            b"mtime" => self.mtime = seconds(value)?,
+            b"mtime" => self.mtime = time(value)?,
             b"uname" => self.user = text(value),
             b"gname" => self.group = text(value),
             b"SCHILY.realsize" => self.real_size = decimal(key, value)?,
@@ -240,12 +240,12 @@ fn decimal(key: &[u8], value: &[u8]) -> Result<Option<u64>, ValueFault> {
     number::decimal(value).map(Some).ok_or_else(unusable)
 }
 
-fn seconds(value: &[u8]) -> Result<Option<i64>, ValueFault> {
+fn time(value: &[u8]) -> Result<Option<Time>, ValueFault> {
     if value.is_empty() {
         return Ok(None);
     }
     let unusable = || (format!("mtime is '{}'", show(value)), "seconds, with or without a fraction".to_owned());
-    number::seconds(value).map(Some).ok_or_else(unusable)
+    number::time(value).map(Some).ok_or_else(unusable)
 }
 
 /// The start of a key or value, for a one-line message.

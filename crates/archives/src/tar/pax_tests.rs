@@ -33,7 +33,7 @@ fn only_an_unusable_time_can_be_ignored() {
     assert_eq!(parse(&records).unwrap_err().at, 19);
     let mut pax = Pax::default();
     let mended = pax.apply(&records, false, true).unwrap();
-    assert_eq!((pax.mtime, pax.uid, pax.gid), (Some(3), Some(7), Some(8)));
+    assert_eq!((pax.mtime, pax.uid, pax.gid), (Some(Time::from_seconds(3)), Some(7), Some(8)));
     let [Mended { fault, instead }] = &mended[..] else { panic!("{mended:?}") };
     assert_eq!((fault.at, &*fault.what, &**instead), (19, "mtime is 'soon'", "the record is ignored"));
     for key in ["uid", "size", "SCHILY.devmajor", "GNU.sparse.map"] {
@@ -47,7 +47,10 @@ fn uses_the_number_of_a_time_with_letters_after_it() {
         let mut pax = Pax::default();
         let mended = pax.apply(&record("mtime", b"1700000000.5s"), false, lenient).unwrap();
         let [Mended { fault, instead }] = &mended[..] else { panic!("{mended:?}") };
-        assert_eq!((pax.mtime, fault.at, &**instead), (Some(1_700_000_000), 0, "the time is set to 1700000000"));
+        assert_eq!(
+            (pax.mtime, fault.at, &**instead),
+            (Some(Time::new(1_700_000_000, 500_000_000)), 0, "the time is set to 1700000000.5")
+        );
         assert_eq!(fault.what, "mtime is '1700000000.5s'");
     }
 }

@@ -13,7 +13,7 @@ use packline_tree::{
     Bookmark, Device, DirectoryOptions, DirectorySource, Extent, Keep, Kind, ListedDirectory, Meta, Source,
 };
 
-const META: Meta = Meta { mode: 0o755, uid: 1, gid: 2, mtime: 3 };
+const META: Meta = Meta::new(0o755, 1, 2, 3);
 const WHITEOUT: NodeKind = NodeKind::CharDevice(0, 0);
 
 fn node(path: &str, kind: NodeKind) -> Node {

@@ -148,7 +148,12 @@ fn times_before_1970_and_large_owners() {
         let options = ["--format", format, "--owner", &format!("u:{uid}"), "--group=g:2097152"];
         let all = read_bytes(&pack("tar", &options, directory.path())).unwrap();
         let meta = all.iter().find(|read| read.entry.path == b"old").unwrap().entry.meta;
-        assert_eq!((meta.uid.to_string().as_str(), meta.gid, meta.mtime), (uid, 2_097_152, -1001), "{format}");
+        assert_eq!(
+            (meta.uid.to_string().as_str(), meta.gid, meta.mtime.seconds()),
+            (uid, 2_097_152, -1001),
+            "{format}"
+        );
+        assert_eq!(meta.mtime.nanoseconds(), if format == "posix" { 500_000_000 } else { 0 }, "{format}");
     }
 }
 

@@ -23,7 +23,7 @@ fn entry_of(node: &Node) -> Entry {
         NodeKind::Socket => Kind::Socket,
     };
     let xattrs = node.xattrs.iter().map(|(name, value)| Xattr { name: name.clone(), value: value.clone() });
-    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: node.mtime };
+    let meta = Meta::new(node.mode, node.uid, node.gid, node.mtime);
     Entry { path: node.path.clone(), kind, meta, xattrs: xattrs.collect() }
 }
 

@@ -72,7 +72,7 @@ impl Synthetic {
 
 /// Writes one file with its header. Returns the bytes of both in the archive.
 fn put_file(out: &mut impl Write, tar: &mut TarWriter, number: u64, size: u64, filling: Filling) -> io::Result<u64> {
-    let meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+    let meta = Meta::new(0o644, 0, 0, 0);
     let path = format!("file-{number:07}").into_bytes();
     let entry = Entry { path, kind: Kind::File { size }, meta, xattrs: Vec::new() };
     let mut header = Vec::new();

@@ -10,13 +10,13 @@ use packline_tree::{Entry, Extent, Source};
 use proptest::prelude::*;
 
 use crate::tests::support::{
-    BLOCK, Content, Packed, RUN, Run, SHRUNK, START, Shrinking, add, area, content, feed, file, pack, plain, setup,
-    sharing, text,
+    BLOCK, Content, KINDS, Kind, Packed, RUN, Run, SEGMENT, SHRUNK, START, Shrinking, UNIT, add, area, content, feed,
+    file, pack, plain, setup, setup_of, text,
 };
-use crate::{Align, CompleteData, FileHints, Fragments, Override, Sharing, Sink};
+use crate::{Align, CompleteData, FileHints, Fragments, Override, Sink};
 
-fn both() -> impl Strategy<Value = Sharing> {
-    prop_oneof![Just(Sharing::Runs), Just(Sharing::Blocks)]
+fn kind() -> impl Strategy<Value = Kind> {
+    prop::sample::select(&KINDS[..])
 }
 
 /// The number of blocks that are stored if each content is stored once.
@@ -53,18 +53,19 @@ proptest! {
         hole in prop_oneof![Just(usize::MAX), Just(1), Just(2 * BLOCK)],
         never in any::<bool>(),
         deduplicate in any::<bool>(),
-        kind in both(),
+        kind in kind(),
     ) {
-        let mut setup = sharing(setup("lz4"), kind);
+        let mut setup = setup_of("lz4", kind);
         setup.options.fragments = if never { Fragments::Never } else { Fragments::Always };
         setup.options.deduplicate = deduplicate;
         let packed = pack(&files, &setup, Run { window: 1 << 20, step, hole, ..RUN });
         for (number, (bytes, _)) in files.iter().enumerate() {
-            prop_assert!(content(&packed, number, &setup.codec) == *bytes, "file {}", number);
+            prop_assert!(content(&packed, number, &setup) == *bytes, "file {}", number);
         }
         let Packed { image, layout, checksum, .. } = packed;
-        prop_assert_eq!((image.len() as u64).max(START), layout.end, "nothing follows the data");
-        prop_assert_eq!(checksum, Some(crc32fast::hash(image.get(START as usize..).unwrap_or_default())));
+        let start = setup.options.start;
+        prop_assert_eq!((image.len() as u64).max(start), layout.end, "nothing follows the data");
+        prop_assert_eq!(checksum, Some(crc32fast::hash(image.get(start as usize..).unwrap_or_default())));
     }
 
     #[test]
@@ -73,9 +74,9 @@ proptest! {
         workers in prop_oneof![Just(0), Just(1), Just(2), Just(7)],
         window in prop_oneof![Just(0), Just(1_000_000), Just(100_000_000)],
         step in 1usize..3 * BLOCK,
-        kind in both(),
+        kind in kind(),
     ) {
-        let setup = sharing(setup("lz4"), kind);
+        let setup = setup_of("lz4", kind);
         let one = pack(&files, &setup, Run { workers, window, step, ..RUN });
         let other = pack(&files, &setup, Run { workers: 0, ..RUN });
         prop_assert!(one.image == other.image && one.layout == other.layout);
@@ -83,7 +84,7 @@ proptest! {
 
     #[test]
     fn each_content_is_stored_once(files in prop::collection::vec(file(), 1..30)) {
-        let packed = pack(&files, &sharing(setup("lz4"), Sharing::Blocks), RUN);
+        let packed = pack(&files, &setup_of("lz4", Kind::Blocks), RUN);
         prop_assert_eq!(packed.blocks, stored_once(&files));
         prop_assert_eq!(packed.layout.places.len() as u64, packed.blocks);
     }
@@ -105,7 +106,7 @@ fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
         let CompleteData { layout, checksum, blocks, .. } = area.complete().unwrap();
         let packed = Packed { image, layout, checksum, blocks };
         for file in [0, 1] {
-            assert!(content(&packed, file, &setup.codec) == [1; SHRUNK], "{workers} workers, file {file}");
+            assert!(content(&packed, file, &setup) == [1; SHRUNK], "{workers} workers, file {file}");
         }
     }
 }
@@ -113,8 +114,8 @@ fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
 #[test]
 fn duplicates_cost_nothing() {
     let long = [text(1, BLOCK), text(2, BLOCK), text(3, 77)].concat();
-    for kind in [Sharing::Runs, Sharing::Blocks] {
-        let setup = sharing(setup("lz4"), kind);
+    for kind in KINDS {
+        let setup = setup_of("lz4", kind);
         let once = pack(&[plain(&long)], &setup, RUN).image;
         let twice = pack(&[plain(&long), plain(&long)], &setup, RUN).image;
         assert_eq!(once, twice);
@@ -142,9 +143,9 @@ fn files_that_start_alike_stay_apart() {
     let files = [1, 2, 3].map(|end| plain(&[text(9, BLOCK), text(end, BLOCK)].concat()));
     let packed = pack(&files, &setup, RUN);
     for (number, (bytes, _)) in files.iter().enumerate() {
-        assert_eq!(content(&packed, number, &setup.codec), *bytes);
+        assert_eq!(content(&packed, number, &setup), *bytes);
     }
-    assert_eq!(pack(&files, &sharing(setup, Sharing::Blocks), RUN).blocks, 4);
+    assert_eq!(pack(&files, &setup_of("lz4", Kind::Blocks), RUN).blocks, 4);
 }
 
 #[test]
@@ -199,6 +200,64 @@ fn a_full_sink_is_named_with_its_offset() {
         let added = add(&mut area, &text(1, BLOCK), FileHints::default(), RUN);
         let error = added.and_then(|()| area.complete().map(drop)).unwrap_err();
         assert!(error.to_string().starts_with("cannot write the image at byte 96: "), "{error}");
+    }
+}
+
+#[test]
+fn blocks_are_split_into_clusters_of_whole_units() {
+    let mut random = Random::new(6);
+    let noise = random.noise(SEGMENT + 100);
+    let words: Vec<u8> = random.noise(2 * SEGMENT + 3 * BLOCK + 100).iter().map(|byte| byte & 3).collect();
+    let setup = setup_of("lz4", Kind::Clusters);
+    let packed = pack(&[plain(&words), plain(&noise), plain(&words[SEGMENT..])], &setup, RUN);
+    let layout = &packed.layout;
+    let lengths = |file: usize| -> Vec<u32> {
+        layout.extents(&layout.files[file], &setup.options).map(|extent| extent.length).collect()
+    };
+    assert_eq!(lengths(0), [BLOCK as u32; 11]);
+    assert_eq!(lengths(1), [SEGMENT as u32]);
+    assert_eq!(lengths(2), [BLOCK as u32; 7]);
+    assert_eq!((packed.blocks, layout.fragments.len()), (4, 1), "the last file has the blocks of the first one");
+    for number in 0..3 {
+        let extents = layout.extents(&layout.files[number], &setup.options);
+        assert!(extents.map(|extent| extent.place).all(|place| place.start % UNIT as u64 == 0 && !place.is_hole()));
+        assert_eq!(content(&packed, number, &setup).len(), layout.files[number].size as usize);
+    }
+}
+
+#[test]
+fn clusters_are_read_back() {
+    let mut setup = setup_of("lz4", Kind::Clusters);
+    setup.options.verify = true;
+    let words: Vec<u8> = Random::new(6).noise(5 * SEGMENT + 100).iter().map(|byte| byte & 3).collect();
+    let layout = pack(&[plain(&words)], &setup, RUN).layout;
+    let clusters: Vec<usize> =
+        layout.extents(&layout.files[0], &setup.options).map(|it| it.place.start as usize).collect();
+    for (at, offset) in [(0, 0), (clusters[0] + 400, clusters[0]), (clusters[7] + 400, clusters[7])] {
+        let mut sink = Faulty { image: Vec::new(), faults: [at, at + 1] };
+        let mut area = area(&mut sink, &setup, Config::new(2, 0));
+        add(&mut area, &words, FileHints::default(), RUN).unwrap();
+        let CompleteData { sink, written, mut workers, .. } = area.complete().unwrap();
+        let message = workers.finish(sink, written, &[7; 2 * UNIT], &mut |_, _| ()).unwrap_err().to_string();
+        assert!(message.contains(&format!(" at byte {offset} has different bytes")), "{message}");
+    }
+}
+
+#[test]
+fn announced_zeros_are_stored_as_zeros_that_are_read() {
+    let words: Vec<u8> = Random::new(6).noise(3 * SEGMENT).iter().map(|byte| byte & 3).collect();
+    let zeros = vec![0; 3 * SEGMENT];
+    for kind in KINDS {
+        let setup = setup_of("lz4", kind);
+        for (data, hole) in
+            [(0, 5 * BLOCK + 100), (BLOCK, 100), (5 * BLOCK, 100), (5 * BLOCK, SEGMENT + BLOCK + 7), (9, BLOCK)]
+        {
+            let file = plain(&[&words[..data], &zeros[..hole]].concat());
+            let files = [file.clone(), plain(&words), file];
+            let [read, announced] = [usize::MAX, 1].map(|hole| pack(&files, &setup, Run { hole, ..RUN }));
+            assert!(read.image == announced.image && read.layout == announced.layout, "{kind:?} {data} {hole}");
+            assert!(content(&read, 2, &setup) == files[2].0, "{kind:?} {data} {hole}");
+        }
     }
 }
 

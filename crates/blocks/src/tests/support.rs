@@ -5,17 +5,22 @@ use std::sync::Arc;
 use packline_cache::{BlockEncoder, Lookup};
 use packline_codec::{CodecError, Decoder, Outcome, Spec};
 use packline_engine::Config;
-use packline_tree::{ContentEnd, Entry, Extent, SharedContent, Source, UnreadPart};
+use packline_tree::{ContentEnd, Entry, Extent as Read, SharedContent, Source, UnreadPart};
 use proptest::prelude::*;
 
 use crate::{
-    Align, BlockContent, BlockSize, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error, FileHints,
-    Form, Fragments, Layout, Override, STORED_BLOCK, Sharing, Sink,
+    Align, BlockContent, BlockSize, Cluster, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error,
+    Extent, FileHints, Form, Fragments, Layout, Override, Sharing, Sink,
 };
 
 pub(super) const BLOCK: usize = 4096;
 /// Offset of the data area.
 pub(super) const START: u64 = 96;
+
+/// Stored bytes of a cluster are a multiple of this.
+pub(super) const UNIT: usize = 512;
+/// Bytes of a block with clusters of [`BLOCK`] bytes.
+pub(super) const SEGMENT: usize = 4 * BLOCK;
 
 /// A codec with blocks of [`BLOCK`] bytes.
 #[derive(Debug, Clone)]
@@ -40,9 +45,34 @@ impl Coder for OneCoder {
         self.encoder.compress(block.bytes, None, to)
     }
 
+    /// Zeros before the compressed bytes of each cluster complete its units.
+    fn compress_clusters(
+        &mut self,
+        block: &BlockContent<'_>,
+        to: &mut [u8],
+        clusters: &mut Vec<Cluster>,
+    ) -> Result<Outcome, CodecError> {
+        let mut at = 0;
+        for content in block.bytes.chunks(BLOCK) {
+            let mut packed = vec![0; content.len()];
+            let length = match self.encoder.compress(content, None, &mut packed)? {
+                Outcome::Smaller(length) if length.next_multiple_of(UNIT) <= content.len() => length,
+                _ => return Ok(Outcome::NotSmaller),
+            };
+            let size = length.next_multiple_of(UNIT);
+            let stored = &mut to[at..at + size];
+            stored.fill(0);
+            stored[size - length..].copy_from_slice(&packed[..length]);
+            clusters.push(Cluster { length: content.len() as u32, size_word: size as u32 });
+            at += size;
+        }
+        Ok(Outcome::Smaller(at))
+    }
+
     fn decode<'a>(&'a mut self, _: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {
-        let length = self.decoder.decompress(stored, &mut self.decoded).map_err(|error| error.to_string())?;
-        Ok(&self.decoded[..length])
+        let zeros = stored.iter().take_while(|byte| **byte == 0).count();
+        let decoded = self.decoder.decompress(&stored[zeros..], &mut self.decoded);
+        Ok(&self.decoded[..decoded.map_err(|error| error.to_string())?])
     }
 }
 
@@ -85,11 +115,11 @@ impl Source for Shrinking {
         Ok(None)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Read, packline_tree::Error> {
         let count = self.left.min(buffer.len());
         buffer[..count].fill(1);
         self.left -= count;
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+        Ok(if count == 0 { Read::End } else { Read::Data(count) })
     }
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
@@ -131,7 +161,7 @@ impl Source for Content<'_> {
         Ok(None)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Read, packline_tree::Error> {
         if self.fail_at.is_some_and(|at| self.at >= at) {
             return Err(packline_tree::Error::Entry {
                 input: "test".into(),
@@ -144,12 +174,12 @@ impl Source for Content<'_> {
         let zeros = rest.iter().take_while(|byte| **byte == 0).count();
         if zeros >= self.hole.max(1) {
             self.at += zeros;
-            return Ok(Extent::Hole(zeros as u64));
+            return Ok(Read::Hole(zeros as u64));
         }
         let count = buffer.len().min(self.step).min(rest.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         self.at += count;
-        Ok(if count == 0 { Extent::End } else { Extent::Data(count) })
+        Ok(if count == 0 { Read::End } else { Read::Data(count) })
     }
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, packline_tree::Error> {
@@ -183,6 +213,7 @@ pub(super) fn setup(codec: &str) -> Setup {
         fragments: Fragments::Always,
         deduplicate: true,
         sharing: Sharing::Runs,
+        cluster_size: None,
         sparse: true,
         stored_blocks: false,
         stored_fragments: false,
@@ -198,8 +229,27 @@ pub(super) fn setup(codec: &str) -> Setup {
     Setup { codec, options }
 }
 
-pub(super) fn sharing(mut setup: Setup, sharing: Sharing) -> Setup {
-    setup.options.sharing = sharing;
+/// How the blocks of a file may be stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Runs,
+    Blocks,
+    Clusters,
+}
+
+pub(super) const KINDS: [Kind; 3] = [Kind::Runs, Kind::Blocks, Kind::Clusters];
+
+pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
+    let mut setup = setup(codec);
+    let options = &mut setup.options;
+    options.sharing = if matches!(kind, Kind::Runs) { Sharing::Runs } else { Sharing::Blocks };
+    if matches!(kind, Kind::Clusters) {
+        options.cluster_size = Some(BLOCK as u32);
+        options.unit = UNIT as u32;
+        options.block_size = BlockSize::new(SEGMENT as u64).unwrap();
+        options.fragment_size = SEGMENT as u32;
+        options.start = 2 * UNIT as u64;
+    }
     setup
 }
 
@@ -248,35 +298,33 @@ pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> P
     Packed { image, layout, checksum, blocks }
 }
 
-fn block(image: &[u8], start: u64, size_word: u32, space: usize, codec: &Spec) -> Vec<u8> {
-    let size = (size_word & !STORED_BLOCK) as usize;
-    let bytes = &image[start as usize..start as usize + size];
-    if size_word & STORED_BLOCK != 0 {
-        return bytes.to_vec();
+/// Reads parts of a content that follow each other.
+fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn Coder) -> Vec<u8> {
+    let mut content = Vec::new();
+    for Extent { length, place } in extents {
+        let end = content.len() + length as usize;
+        if place.is_hole() {
+            content.resize(end, 0);
+            continue;
+        }
+        let stored = &image[place.start as usize..][..place.size() as usize];
+        match place.is_compressed() {
+            true => content.extend(coder.decode(Form::Block { content: length }, stored).unwrap()),
+            false => content.extend(stored),
+        }
+        assert_eq!(content.len(), end);
     }
-    let mut raw = vec![0; space];
-    let count = codec.decoder(BLOCK, usize::MAX).unwrap().decompress(bytes, &mut raw).unwrap();
-    raw.truncate(count);
-    raw
+    content
 }
 
 /// Reads a file's content as a reader of the format finds it.
-pub(super) fn content(packed: &Packed, number: usize, codec: &Spec) -> Vec<u8> {
+pub(super) fn content(packed: &Packed, number: usize, setup: &Setup) -> Vec<u8> {
     let Packed { image, layout, .. } = packed;
+    let mut coder = Codec(setup.codec.clone()).coder();
     let file = &layout.files[number];
-    let mut bytes = Vec::new();
-    for place in layout.blocks(file) {
-        let space = BLOCK.min(file.size as usize - bytes.len());
-        if place.is_hole() {
-            bytes.resize(bytes.len() + space, 0);
-        } else {
-            bytes.extend(block(image, place.start, place.size_word, space, codec));
-        }
-    }
+    let mut bytes = decode(image, layout.extents(file, &setup.options), &mut *coder);
     if let Some(tail) = file.tail {
-        let fragment = layout.fragments[tail.fragment as usize];
-        let raw = block(image, fragment.start, fragment.size_word, BLOCK, codec);
-        assert_eq!(raw.len(), fragment.length as usize);
+        let raw = decode(image, layout.fragment_extents(tail.fragment), &mut *coder);
         bytes.extend_from_slice(&raw[tail.offset as usize..][..file.size as usize - bytes.len()]);
     }
     bytes

@@ -18,7 +18,7 @@ use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::type_name;
-use crate::ui::time::Moment;
+use crate::ui::time::{precise, put_nanoseconds};
 
 /// Show the differences between two images or directories
 #[derive(Debug, clap::Args)]
@@ -275,7 +275,7 @@ fn described(what: &What) -> String {
         What::Form { extended } => format!("{} inode", if *extended { "extended" } else { "basic" }),
         What::Mode(old, new) => format!("permissions {old:04o} -> {new:04o}"),
         What::Owner(old, new) => format!("owner {} -> {}", owner(old), owner(new)),
-        What::Time(old, new) => format!("time {} -> {}", Moment::of(*old).iso(), Moment::of(*new).iso()),
+        What::Time(old, new) => format!("time {} -> {}", precise(*old), precise(*new)),
         What::Number(old, new) => format!("inode number {old} -> {new}"),
         What::Target(old, new) => format!("link target {} -> {}", escaped(old), escaped(new)),
         What::Device(old, new) => format!("device {} -> {}", device(old), device(new)),
@@ -302,6 +302,10 @@ fn object(difference: &Difference) -> Value {
         put_json(&mut object, "old", old);
         put_json(&mut object, "new", new);
     }
+    if let What::Time(old, new) = &difference.what {
+        put_nanoseconds(&mut object, "old_nanoseconds", *old);
+        put_nanoseconds(&mut object, "new_nanoseconds", *new);
+    }
     object.extend(
         [("old", old), ("new", new)]
             .into_iter()
@@ -321,7 +325,7 @@ fn members(what: &What) -> (&'static str, Value, Value) {
         What::Form { extended } => ("extended", json!(!extended), json!(extended)),
         What::Mode(old, new) => ("mode", json!(format!("{old:04o}")), json!(format!("{new:04o}"))),
         What::Owner(old, new) => ("owner", json!([old.0, old.1]), json!([new.0, new.1])),
-        What::Time(old, new) => ("mtime", json!(old), json!(new)),
+        What::Time(old, new) => ("mtime", json!(old.seconds()), json!(new.seconds())),
         What::Number(old, new) => ("inode", json!(old), json!(new)),
         What::Target(..) => ("target", Value::Null, Value::Null),
         What::Device(old, new) => ("device", device(old), device(new)),

@@ -340,7 +340,7 @@ fn the_container_follows_the_name_or_the_format() {
     let at = |name: &str, start: usize| sandbox.read(name)[start..start + 4].to_vec();
     let magics = ["a.lrz", "a.sqfs", "b.lrz", "d.erofs.img"].map(|name| at(name, 0));
     assert_eq!(magics, [b"LRZI", b"LRZI", b"hsqs", b"hsqs"].map(|magic| magic.to_vec()));
-    assert_eq!(["c.erofs", "e.sqfs"].map(|name| at(name, 1024)), [[0xe2, 0xe1, 0xf5, 0xe0]; 2].map(Vec::from));
+    assert_eq!(["c.erofs", "e.sqfs"].map(|name| at(name, 1024)), [[0xe2_u8, 0xe1, 0xf5, 0xe0]; 2].map(Vec::from));
     assert_eq!(sandbox.names(), ["a.lrz", "a.sqfs", "b.lrz", "c.erofs", "d.erofs.img", "e.sqfs"]);
 }
 

@@ -1,6 +1,9 @@
 //! Formats times as dates in UTC, because output must not depend on the time zone. Only drop-ins print local times, with the offset of
 //! `host/clock.rs`.
 
+use packline_tree::Time;
+use serde_json::{Map, Value};
+
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
@@ -69,6 +72,22 @@ impl Moment {
     }
 }
 
+/// Formats like `2026-11-21 14:59:19`, with a fraction like `.000000001` if the time is not in whole seconds.
+pub fn precise(time: Time) -> String {
+    let moment = Moment::of(time.seconds()).iso();
+    match time.nanoseconds() {
+        0 => moment,
+        nanoseconds => format!("{moment}.{nanoseconds:09}"),
+    }
+}
+
+/// Inserts the nanoseconds of a time into a JSON object, if the time is not in whole seconds.
+pub fn put_nanoseconds(object: &mut Map<String, Value>, key: &str, time: Time) {
+    if time.nanoseconds() > 0 {
+        object.insert(key.to_string(), time.nanoseconds().into());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +107,8 @@ mod tests {
             assert_eq!((moment.iso().as_str(), moment.mail().as_str()), (iso, mail));
             assert!(iso.starts_with(&moment.long_iso()) && moment.long_iso().ends_with(&iso[13..16]));
         }
+        assert_eq!(precise(Time::from_seconds(-1)), "1969-12-31 23:59:59");
+        assert_eq!(precise(Time::new(-1, 1_000)), "1969-12-31 23:59:59.000001000");
         let moment = Moment::of(1_793_543_759);
         assert_eq!(
             (moment.minute().as_str(), moment.asctime().as_str()),

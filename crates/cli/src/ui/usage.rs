@@ -171,7 +171,7 @@ impl Called<'_> {
         if let Some(hint) = of_mksquashfs.filter(|_| self.name == "packline pack") {
             return hint;
         }
-        let near = near.or_else(|| self.elsewhere(typed).map(str::to_string));
+        let near = self.elsewhere(typed).map(str::to_string).or(near);
         near.map_or(String::new(), |near| format!("did you mean '{near}'? "))
     }
 

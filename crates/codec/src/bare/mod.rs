@@ -9,7 +9,7 @@ use crate::zstd::FrameDecoder;
 use crate::{BlockPart, CodecError, gzip, lz4, lzma, zstd};
 
 /// Allowance in bytes for allocator overhead and small structures of an encoder or decoder.
-const OVERHEAD: usize = 4 * 1024;
+pub(crate) const OVERHEAD: usize = 4 * 1024;
 
 /// The codec of a block, with the parameters that bound the memory of its decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! gzip as containers name it: DEFLATE (RFC 1951) in a zlib wrapper (RFC 1950).
 
 mod bare;
+mod cut;
 #[allow(unsafe_code)] // calls a C library
 mod inflate;
 #[allow(unsafe_code)] // calls a C library
@@ -14,6 +15,7 @@ use crate::CodecError;
 use crate::parameters::{Choice, ListWriter, Set, find, items};
 
 pub(crate) use bare::{BareDeflater, BareInflater};
+pub(crate) use cut::DeflateCutter;
 pub(crate) use libdeflate::{Deflater, Inflater, gzip_bound};
 pub(crate) use trial::{Trial, encoder_memory};
 

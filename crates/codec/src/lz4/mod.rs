@@ -1,5 +1,6 @@
 //! LZ4: raw blocks (lz4 `doc/lz4_Block_format.md`), fast or high compression.
 
+mod cut;
 #[allow(unsafe_code)] // calls a C library
 mod library;
 mod optimal;
@@ -10,6 +11,7 @@ mod writer;
 use crate::CodecError;
 use crate::parameters::{ListWriter, items};
 use crate::traits::Compressor;
+pub(crate) use cut::Lz4Cutter;
 use library::LibraryEncoder;
 pub(crate) use library::{Lz4Decoder, fill};
 use optimal::Optimal;

@@ -4,7 +4,7 @@
 //! better only if its length takes a byte less. The costs from each position to the end are computed with these steps and with a literal.
 //! Only the best run of literals from each position is kept. Another one may be better after more literals, which is rare.
 
-use super::writer::{SHORT_MATCH, SHORT_RUN, SHORTEST_MATCH as SHORTEST, STEP, Writer};
+use super::writer::{LAST_LITERALS, LAST_START, SHORT_MATCH, SHORT_RUN, SHORTEST_MATCH as SHORTEST, STEP, Writer};
 use crate::CodecError;
 use crate::bytes::bounded_match_length;
 use crate::search::longest::{Earlier, LONGEST as SEARCHED, LongestFinder, Prefixes};
@@ -16,10 +16,6 @@ const FARTHEST: usize = (1 << 16) - 1;
 const NICE: usize = SEARCHED;
 /// Longest match, bytes. The format has no limit.
 const LONGEST: usize = (1 << 16) - 1;
-/// Bytes at the end of a block in which no match may start.
-const LAST_START: usize = 12;
-/// Bytes at the end of a block that are literals.
-const LAST_LITERALS: usize = 5;
 /// Largest section, bytes, with its window.
 const SECTION: usize = 1 << 18;
 

@@ -9,6 +9,11 @@ pub(super) const STEP: usize = 255;
 /// Shortest match, bytes.
 pub(super) const SHORTEST_MATCH: usize = 4;
 
+/// Bytes at the end of a block in which no match may start.
+pub(super) const LAST_START: usize = 12;
+/// Bytes at the end of a block that are literals.
+pub(super) const LAST_LITERALS: usize = 5;
+
 /// A half of a token that says that the length continues after it.
 const LONG: usize = 15;
 

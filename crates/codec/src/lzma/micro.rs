@@ -2,8 +2,9 @@
 
 use liblzma_sys as sys;
 
+use crate::fit::{Cut, Cutter, Fitted, Marks};
 use crate::lzma::{LzmaParams, NAME};
-use crate::search::lzma::{Contexts, LzmaSearch};
+use crate::search::lzma::{Contexts, LzmaSearch, search_of};
 use crate::traits::{Compressor, check_filled};
 use crate::xz::{CodeResult, DECODER_MEMORY, MIN_DICT, Settings, Stream, encoded};
 use crate::{BlockPart, CodecError};
@@ -34,6 +35,21 @@ impl MicroEncoder {
         params.model.encoder_memory(block_size)
     }
 
+    /// Prepares for cuts of blocks of up to `block_size` bytes.
+    pub(crate) fn with_cuts(mut self, block_size: usize) -> MicroEncoder {
+        if let Some(search) = &mut self.search {
+            search.keep_symbols(block_size);
+        }
+        self
+    }
+
+    /// Memory of an encoder with cuts in bytes.
+    pub(crate) fn memory_with_cuts(params: &LzmaParams, block_size: usize) -> usize {
+        let is_own = search_of(params.model.level, params.model.extreme).is_some();
+        let kept = if is_own && !params.model.is_max() { LzmaSearch::kept_memory(block_size) } else { 0 };
+        MicroEncoder::memory(params, block_size) + kept
+    }
+
     /// Encodes a block by the library. `None` if the block does not fit.
     fn encode_by_library(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         if out.len() < LEAST {
@@ -45,6 +61,22 @@ impl MicroEncoder {
         }
         encoded(&self.stream, code)
     }
+
+    /// Encodes the start of a block that fits, by the library.
+    fn cut_by_library(&mut self, src: &[u8], cut: &Cut, out: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
+        if cut.most < LEAST {
+            return Ok(None);
+        }
+        let code = self.stream.encode_micro(&self.settings.options(src.len()), src, &mut out[..cut.most])?;
+        if let CodeResult::Ended { read: content, written: stored } = code
+            && content > cut.least
+        {
+            return Ok(Some(Fitted { content, stored }));
+        }
+        encoded(&self.stream, code)?;
+        self.encode_by_library(src, out)?;
+        Ok(None)
+    }
 }
 
 /// Encodes a block by our own search with some contexts. `None` if the block does not fit.
@@ -52,10 +84,11 @@ fn encode_with(
     search: &mut LzmaSearch,
     contexts: Contexts,
     src: &[u8],
+    marks: Marks,
     out: &mut [u8],
 ) -> Result<Option<usize>, CodecError> {
     search.set_contexts(contexts);
-    let size = search.encode_bare(src, out)?;
+    let size = search.encode_bare(src, marks, out)?;
     if let Some(first) = out.first_mut() {
         *first = !contexts.byte();
     }
@@ -64,16 +97,33 @@ fn encode_with(
 
 impl Compressor for MicroEncoder {
     fn try_compress(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+        self.encode(src, Marks::NONE, out)
+    }
+}
+
+impl Cutter for MicroEncoder {
+    fn encode(&mut self, src: &[u8], marks: Marks, out: &mut [u8]) -> Result<Option<usize>, CodecError> {
         let usual = self.settings.contexts();
         let Some(search) = &mut self.search else { return self.encode_by_library(src, out) };
-        let first = encode_with(search, usual, src, out)?;
+        let first = encode_with(search, usual, src, marks, out)?;
         let others = if self.is_max && first.is_some() { search.cheaper_contexts() } else { None };
         let Some(others) = others else { return Ok(first) };
-        let second = encode_with(search, others, src, out)?;
+        let second = encode_with(search, others, src, marks, out)?;
         if second.is_some() && second < first {
             return Ok(second);
         }
-        encode_with(search, usual, src, out)
+        encode_with(search, usual, src, marks, out)
+    }
+
+    fn cut(&mut self, src: &[u8], cut: &Cut, out: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
+        let Some(search) = &mut self.search else { return self.cut_by_library(src, cut, out) };
+        if search.content_of_start() <= cut.least {
+            return Ok(None);
+        }
+        let contexts = out[0];
+        let fitted = search.encode_start(&mut out[..cut.most]);
+        out[0] = contexts;
+        fitted.map(Some).ok_or(CodecError::Library { codec: NAME, function: "cut", code: 0 })
     }
 }
 

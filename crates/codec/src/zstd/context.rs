@@ -89,6 +89,28 @@ impl Context {
         Ok(Some(size))
     }
 
+    /// Finds the sequences of `src`, in blocks that end with a sequence without a match. The context cannot compress afterwards, because the
+    /// library goes on collecting sequences.
+    pub(super) fn find_sequences(
+        &mut self,
+        src: &[u8],
+        sequences: &mut Vec<sys::ZSTD_Sequence>,
+    ) -> Result<(), CodecError> {
+        // SAFETY: no precondition.
+        let most = unsafe { sys::ZSTD_sequenceBound(src.len()) };
+        let none = sys::ZSTD_Sequence { offset: 0, litLength: 0, matchLength: 0, rep: 0 };
+        sequences.clear();
+        sequences.resize(most, none);
+        // SAFETY: the context is valid and is used for nothing else; the pointers are valid for the lengths given and do not overlap.
+        let count = unsafe {
+            let list = sequences.as_mut_ptr();
+            sys::ZSTD_generateSequences(self.raw.as_ptr(), list, most, src.as_ptr().cast(), src.len())
+        };
+        check("ZSTD_generateSequences", count)?;
+        sequences.truncate(count);
+        Ok(())
+    }
+
     /// Codes sequences. A sequence without a match ends each block.
     pub(super) fn compress_sequences(
         &mut self,

@@ -1,7 +1,8 @@
 //! The zstd encoder: our own or the library's, by level and block size. `level=max` uses both.
 
 use super::ZstdParams;
-use super::context::{Context, LibraryParams, MIN_SIZE_LOG, context_size, size_log};
+use super::context::{Context, LibraryParams, MIN_SIZE_LOG, bound, context_size, size_log};
+use super::sequences::SequenceCoder;
 use crate::CodecError;
 use crate::search::zstd::{Effort, Optimal};
 use crate::traits::{Compressor, keep_smallest};
@@ -98,6 +99,43 @@ impl Compressor for LibraryEncoder {
         self.context.compress(src, out)
     }
 }
+
+/// Finds the sequences that the library's encoder would use.
+pub(super) struct SequenceFinder(LibraryEncoder);
+
+impl SequenceFinder {
+    /// A finder for blocks of up to `block_size` bytes.
+    pub(super) fn new(level: i32, block_size: usize) -> Result<SequenceFinder, CodecError> {
+        LibraryEncoder::new(level, block_size, false).map(SequenceFinder)
+    }
+
+    /// Memory of a finder in bytes. The library also allocates space for a frame.
+    pub(super) fn memory(level: i32, block_size: usize) -> usize {
+        LibraryEncoder::memory(level, block_size) + bound(block_size)
+    }
+
+    /// Replaces the sequences of a coder by those of a block.
+    pub(super) fn find(&mut self, src: &[u8], coder: &mut SequenceCoder) -> Result<(), CodecError> {
+        // The library fails for a last block of a few bytes.
+        let last = src.len() % BLOCK;
+        let last = if last < SHORTEST_BLOCK { last } else { 0 };
+        let rest = &src[..src.len() - last];
+        coder.clear();
+        if !rest.is_empty() {
+            self.0.prepare(src.len())?;
+            self.0.context.find_sequences(rest, coder.list())?;
+        }
+        if last > 0 {
+            coder.push_block(&[], last as u32);
+        }
+        Ok(())
+    }
+}
+
+/// Largest block of a frame in bytes (RFC 8878, section 3.1.1.2.3).
+const BLOCK: usize = 128 << 10;
+/// Smallest block in bytes that the library searches.
+const SHORTEST_BLOCK: usize = 16;
 
 fn classes(level: i32, block_size: usize) -> Vec<LibraryParams> {
     (MIN_SIZE_LOG..=size_log(block_size)).map(|log| LibraryParams::new(level, log)).collect()

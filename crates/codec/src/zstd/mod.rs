@@ -2,6 +2,7 @@
 
 #[allow(unsafe_code)] // calls a C library
 mod context;
+mod cut;
 mod encoder;
 #[allow(unsafe_code)] // calls a C library
 mod reader;
@@ -11,6 +12,7 @@ use crate::CodecError;
 use crate::parameters::{ListWriter, items};
 
 pub(crate) use context::bound;
+pub(crate) use cut::ZstdCutter;
 pub(crate) use encoder::{encoder, encoder_memory};
 pub(crate) use reader::{FrameDecoder, ZstdDecoder, check_window, decoder_memory};
 

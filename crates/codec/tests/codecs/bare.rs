@@ -39,7 +39,7 @@ fn pairs(largest: usize) -> Vec<Pair> {
 }
 
 /// Content of each kind, and content that is hard for searches or for coders.
-fn blocks() -> Vec<Vec<u8>> {
+pub fn blocks() -> Vec<Vec<u8>> {
     let mut random = Random::new(11);
     let noise = random.noise(131_072);
     let text = random.prose(131_072);

@@ -3,6 +3,7 @@
 
 mod bare;
 mod common;
+mod fit;
 mod hostile;
 mod huff0;
 mod purity;

@@ -2,7 +2,7 @@
 
 use super::form::{Block, ByteOrigin, Form};
 use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
-use packline_runtime::{Input, Spares};
+use packline_runtime::{Input, InputChange, Spares};
 use packline_squashfs::{BlockSize, METADATA_HEADER};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,8 +119,8 @@ impl Input for DecodedInput {
         Ok(())
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.input.changed()
+    fn change(&self) -> io::Result<InputChange> {
+        self.input.change()
     }
 }
 

@@ -48,7 +48,7 @@ pub fn round_trip(old: &[u8], new: &[u8]) -> (Vec<u8>, Made) {
     (delta, whole)
 }
 
-const META: Meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+const META: Meta = Meta::new(0o644, 0, 0, 0);
 
 /// The content of a file, and the number of bytes that were read.
 struct Content(Vec<u8>, usize);

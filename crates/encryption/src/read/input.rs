@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use packline_runtime::Input;
+use packline_runtime::{Input, InputChange};
 
 use super::OpenedHead;
 use super::opened::{cut, extended, forged, impossible, malformed_padding, offset};
@@ -209,11 +209,7 @@ impl Input for PlainInput {
         self.read(at, buffer).map_err(Error::into_io)
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.file.changed()
-    }
-
-    fn rewritten(&self) -> io::Result<bool> {
-        self.file.rewritten()
+    fn change(&self) -> io::Result<InputChange> {
+        self.file.change()
     }
 }

@@ -23,6 +23,8 @@ pub(crate) const STORED_MOST: u64 = 1 << 20;
 pub(crate) const CONTENT_MOST: u64 = 12 << 20;
 /// Most bytes of a dictionary.
 const DICTIONARY_MOST: u32 = 8 << 20;
+/// Number of deflate.
+pub(crate) const DEFLATE: u8 = 2;
 /// Number of algorithms.
 const COUNT: usize = 4;
 /// Logarithm of the smallest window of zstd.
@@ -91,7 +93,7 @@ pub(crate) fn number_of(codec: BareCodec) -> u8 {
     match codec {
         BareCodec::Lz4 => 0,
         BareCodec::MicroLzma { .. } => 1,
-        BareCodec::Deflate => 2,
+        BareCodec::Deflate => DEFLATE,
         BareCodec::Zstd { .. } => 3,
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! Extended attributes follow, then the inline part of the content or the positions of its parts.
 
-use packline_tree::{Device, Meta};
+use packline_tree::{Device, Meta, Time};
 use packline_volume::{NodeType, ReadError};
 
 use super::corrupt;
@@ -66,7 +66,6 @@ impl Layout {
 #[derive(Debug, Clone)]
 pub(crate) struct RawInode {
     pub(crate) meta: Meta,
-    pub(crate) nanoseconds: u32,
     pub(crate) kind: NodeType,
     pub(crate) layout: Layout,
     pub(crate) extended: bool,
@@ -120,11 +119,11 @@ impl RawInode {
         if fields.nanoseconds >= NANOSECONDS {
             return fault(format!("inode with {} nanoseconds", fields.nanoseconds), "less than a second");
         }
+        let mtime = Time::new(fields.seconds, fields.nanoseconds);
         let is_hole = layout == Layout::Plain && fields.start | !fields.start_mask == u64::MAX;
         let xattr_count = u64::from(half(bytes, 2));
         Ok(RawInode {
-            meta: Meta { mode: mode & 0o7777, uid: fields.uid, gid: fields.gid, mtime: fields.mtime },
-            nanoseconds: fields.nanoseconds,
+            meta: Meta { mode: mode & 0o7777, uid: fields.uid, gid: fields.gid, mtime },
             kind,
             layout,
             extended,
@@ -154,11 +153,11 @@ pub(crate) struct CompactTimes {
 impl RawInode {
     /// Whether all fields fit into a compact inode.
     pub(crate) fn fits_compact(&self, times: CompactTimes) -> bool {
-        let later = self.meta.mtime.checked_sub(times.epoch);
+        let later = self.meta.mtime.seconds().checked_sub(times.epoch);
         let most = if times.wide { i64::from(u32::MAX) } else { 0 };
         let short = |number: u32| u16::try_from(number).is_ok();
         later.is_some_and(|later| (0..=most).contains(&later))
-            && self.nanoseconds == times.nanoseconds
+            && self.meta.mtime.nanoseconds() == times.nanoseconds
             && self.size <= u32::MAX.into()
             && self.start <= u32::MAX.into()
             && [self.links, self.meta.uid, self.meta.gid].into_iter().all(short)
@@ -182,13 +181,13 @@ impl RawInode {
             put(&mut bytes, 8, self.size.to_le_bytes());
             put(&mut bytes, 24, self.meta.uid.to_le_bytes());
             put(&mut bytes, 28, self.meta.gid.to_le_bytes());
-            put(&mut bytes, 32, self.meta.mtime.to_le_bytes());
-            put(&mut bytes, 40, self.nanoseconds.to_le_bytes());
+            put(&mut bytes, 32, self.meta.mtime.seconds().to_le_bytes());
+            put(&mut bytes, 40, self.meta.mtime.nanoseconds().to_le_bytes());
             put(&mut bytes, 44, self.links.to_le_bytes());
         } else {
             put(&mut bytes, 6, (self.links as u16).to_le_bytes());
             put(&mut bytes, 8, (self.size as u32).to_le_bytes());
-            put(&mut bytes, 12, (self.meta.mtime.wrapping_sub(epoch) as u32).to_le_bytes());
+            put(&mut bytes, 12, (self.meta.mtime.seconds().wrapping_sub(epoch) as u32).to_le_bytes());
             put(&mut bytes, 24, (self.meta.uid as u16).to_le_bytes());
             put(&mut bytes, 26, (self.meta.gid as u16).to_le_bytes());
         }
@@ -204,7 +203,7 @@ struct Fields {
     start_mask: u64,
     uid: u32,
     gid: u32,
-    mtime: i64,
+    seconds: i64,
     nanoseconds: u32,
 }
 
@@ -219,7 +218,7 @@ impl Fields {
             start_mask: if one_link { (1 << 48) - 1 } else { u32::MAX.into() },
             uid: half(bytes, 24).into(),
             gid: half(bytes, 26).into(),
-            mtime: superblock.epoch.saturating_add(word(bytes, 12).into()),
+            seconds: superblock.epoch.saturating_add(word(bytes, 12).into()),
             nanoseconds: superblock.nanoseconds,
         }
     }
@@ -232,7 +231,7 @@ impl Fields {
             start_mask: (1 << 48) - 1,
             uid: word(bytes, 24),
             gid: word(bytes, 28),
-            mtime: long(bytes, 32) as i64,
+            seconds: long(bytes, 32) as i64,
             nanoseconds: word(bytes, 40),
         }
     }
@@ -285,7 +284,7 @@ mod tests {
     }
 
     fn inode(kind: NodeType) -> RawInode {
-        let meta = Meta { mode: 0o4751, uid: 65_535, gid: 3, mtime: 1_700_000_000 };
+        let meta = Meta { mode: 0o4751, uid: 65_535, gid: 3, mtime: Time::from_seconds(1_700_000_000) };
         let device = if matches!(kind, NodeType::BlockDevice | NodeType::CharDevice) {
             LARGEST_DEVICE
         } else {
@@ -293,7 +292,6 @@ mod tests {
         };
         RawInode {
             meta,
-            nanoseconds: 0,
             kind,
             layout: Layout::Inline,
             extended: false,
@@ -313,8 +311,7 @@ mod tests {
                 let mut inode = RawInode { extended, ..inode(kind) };
                 if extended {
                     inode.meta.uid = u32::MAX;
-                    inode.meta.mtime = -5;
-                    inode.nanoseconds = 5;
+                    inode.meta.mtime = Time::new(-5, 5);
                     inode.size = 1 << 40;
                     inode.links = 1 << 20;
                     inode.start = 0x1234_5678_9abc;
@@ -346,7 +343,7 @@ mod tests {
             |inode| inode.meta.gid = 65_536,
             |inode| inode.size = 1 << 32,
             |inode| inode.start = 1 << 32,
-            |inode| inode.meta.mtime = i64::MIN,
+            |inode| inode.meta.mtime = Time::from_seconds(i64::MIN),
         ] {
             let mut inode = inode(NodeType::File);
             change(&mut inode);

@@ -56,7 +56,9 @@ impl FromStr for Kernel {
             text.parse().ok().filter(|_| is_number)
         };
         let parsed = text.split_once('.').and_then(|(major, minor)| Some(Kernel::new(number(major)?, number(minor)?)));
-        parsed.ok_or_else(|| format!("invalid Linux version '{text}' (expected MAJOR.MINOR, such as {})", Kernel::DEFAULT))
+        parsed.ok_or_else(|| {
+            format!("invalid Linux version '{text}' (expected MAJOR.MINOR, such as {})", Kernel::DEFAULT)
+        })
     }
 }
 

@@ -204,10 +204,15 @@ mod tests {
             for has_fragment in [false, true] {
                 let is_interlaced = !has_fragment;
                 let header = ExtentsHeader { record_bytes, extent_bits, count, is_interlaced, has_fragment };
-                let MapHeader::Extents(found) = MapHeader::decode(MapHeader::Extents(header).encode(12), false, 12) else {
+                let MapHeader::Extents(found) = MapHeader::decode(MapHeader::Extents(header).encode(12), false, 12)
+                else {
                     panic!("no extents")
                 };
-                let found = if record_bytes > 8 { ExtentsHeader { extent_bits, ..found } } else { ExtentsHeader { count, ..found } };
+                let found = if record_bytes > 8 {
+                    ExtentsHeader { extent_bits, ..found }
+                } else {
+                    ExtentsHeader { count, ..found }
+                };
                 assert_eq!(found, header);
             }
         }

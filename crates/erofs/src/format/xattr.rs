@@ -150,14 +150,17 @@ mod tests {
         assert_eq!(key_of(b"system.posix_acl_default"), Some(b"\x03".to_vec()));
         let longest = [&b"trusted."[..], &[b'n'; 255]].concat();
         assert_eq!(key_of(&longest).map(|key| key.len()), Some(256));
-        for name in [&b"user."[..], b"user", b"", b"system.x", b"system.posix_acl_access2", &[&longest[..], b"n"].concat()] {
+        for name in
+            [&b"user."[..], b"user", b"", b"system.x", b"system.posix_acl_access2", &[&longest[..], b"n"].concat()]
+        {
             assert_eq!(key_of(name), None, "{}", name.escape_ascii());
         }
     }
 
     #[test]
     fn decodes_what_it_encodes() {
-        for (name, value) in [(&b"user.a"[..], &b"bc"[..]), (b"system.posix_acl_access", b""), (b"security.abcd", b"1")] {
+        for (name, value) in [(&b"user.a"[..], &b"bc"[..]), (b"system.posix_acl_access", b""), (b"security.abcd", b"1")]
+        {
             let key = key_of(name).unwrap();
             let mut out = vec![7];
             put_entry(&mut out, &key, value);

@@ -228,6 +228,7 @@ fn facts(superblock: &Superblock, contents: &Contents) -> Facts {
         inodes: superblock.inodes,
         shared_units: contents.packed().map_or(0, |packed| packed.keys()),
         origin: regions.origin(),
+        nanoseconds: true,
     }
 }
 

@@ -81,10 +81,10 @@ impl Inodes {
             NodeType::Fifo => Node::Fifo,
             NodeType::Socket => Node::Socket,
         };
-        let RawInode { meta, nanoseconds, links, extended, xattr_bytes, .. } = placed.raw;
+        let RawInode { meta, links, extended, xattr_bytes, .. } = placed.raw;
         let number = shown_number(&self.superblock, node);
         let xattr = (xattr_bytes > 0).then_some(node.0);
-        Ok(Inode { at: node, meta, nanoseconds, number, links, xattr, extended, node: body })
+        Ok(Inode { at: node, meta, number, links, xattr, extended, node: body })
     }
 
     fn target(&mut self, address: u64, place: &DataPlace) -> Result<Vec<u8>, ReadError> {

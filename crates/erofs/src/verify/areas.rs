@@ -20,7 +20,7 @@ const STEP: u64 = 64 << 10;
 /// Index of the packed inode among the areas.
 const PACKED_INDEX: usize = 1;
 
-/// What is known about areas when all inodes have been visited.
+/// The result of the check of areas.
 #[derive(Debug, Default)]
 pub(super) struct Areas {
     /// Whether the packed inode has bytes that no file has.

@@ -46,7 +46,7 @@ impl<'a> Attributes<'a> {
         };
         twice(inode, &set, report)?;
         self.header(inode, &places, report)?;
-        self.padding(inode, &places, report)?;
+        self.padding(&places, report);
         let has_long = places.iter().any(|place| place.header.is_long());
         Ok(if has_long { incompat::XATTR_PREFIXES } else { 0 })
     }
@@ -91,7 +91,7 @@ impl<'a> Attributes<'a> {
     }
 
     /// Checks the bytes after each attribute.
-    fn padding(&self, inode: NamedInode<'_>, places: &[XattrPlace], report: &mut Report<'_>) -> Result<(), ReadError> {
+    fn padding(&self, places: &[XattrPlace], report: &mut Report<'_>) {
         for place in places {
             let used = place.header.used();
             let mut padding = Vec::new();
@@ -103,7 +103,6 @@ impl<'a> Attributes<'a> {
                 report.note((place.at + used) & !METABOX, what, "zeros up to a multiple of 4 bytes");
             }
         }
-        Ok(())
     }
 }
 

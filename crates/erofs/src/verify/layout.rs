@@ -155,7 +155,9 @@ impl<'l> Layouts<'l> {
                 Ok(place.end.saturating_add(place.size - in_blocks))
             }
             Layout::Chunks => {
-                self.features |= incompat::CHUNKS;
+                // mkfs.erofs 1.9.3 sets only the other feature for an index of a tar.
+                let has_devices = self.image.superblock().has(incompat::DEVICES);
+                self.features |= if has_devices { 0 } else { incompat::CHUNKS };
                 self.add_chunks(place)
             }
             Layout::CompressedFull | Layout::CompressedCompact => self.add_extents(inode, place, report),

@@ -40,7 +40,9 @@ pub(crate) enum Stored {
     Hole,
     /// As it is, from an offset in the image on. In clusters and without compression, the offset is the start of a block, and the last block is
     /// padded.
-    Plain { start: u64 },
+    Plain {
+        start: u64,
+    },
     Coded(Coded),
 }
 

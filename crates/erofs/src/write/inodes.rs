@@ -3,7 +3,7 @@
 use packline_blocks::Error;
 use packline_runtime::TaskError;
 use packline_runtime::escape::Escape;
-use packline_tree::{Content as Node, Device, Meta, NO_XATTR, NodeId, Tree};
+use packline_tree::{Content as Node, Device, Meta, NO_XATTR, NodeId, Time, Tree};
 use packline_volume::NodeType;
 
 use super::contents::Owner;
@@ -108,7 +108,7 @@ impl Inodes<'_> {
 
     /// Plans the packed inode.
     pub(super) fn plan_packed(&self) -> Result<Plan, Error> {
-        let meta = Meta { mode: 0o600, uid: 0, gid: 0, mtime: self.times.epoch };
+        let meta = Meta { mode: 0o600, uid: 0, gid: 0, mtime: Time::new(self.times.epoch, self.times.nanoseconds) };
         let body = Body::Map(self.maps.plan(Owner::Packed)?, Owner::Packed);
         Ok(self.completed(Plan { raw: raw(meta, NodeType::File, 1), xattr: NO_XATTR, body }))
     }
@@ -149,7 +149,6 @@ impl Inodes<'_> {
 fn raw(meta: Meta, kind: NodeType, links: u32) -> RawInode {
     RawInode {
         meta,
-        nanoseconds: 0,
         kind,
         layout: Layout::Plain,
         extended: false,
@@ -193,6 +192,9 @@ fn named(error: Error, tree: &Tree, node: NodeId) -> Error {
     match error {
         Error::Work(packline_runtime::WorkFault::Internal(what)) => {
             Error::internal(format!("{}: {what}", display_path(tree, node)))
+        }
+        Error::Limit { what, expected } => {
+            Error::Limit { what: format!("{}: {what}", display_path(tree, node)), expected }
         }
         other => other,
     }

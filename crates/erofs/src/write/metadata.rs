@@ -16,7 +16,7 @@ use super::placer::{Placer, SLOT};
 use super::superblock::{self, Facts};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
-use crate::format::inode::Layout;
+use crate::format::inode::{CompactTimes, Layout};
 use crate::format::superblock::incompat;
 use crate::options::{BLOCK, Options};
 use crate::xattrs::XattrTable;
@@ -91,7 +91,7 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
     let padded = out.position();
     let (written, hash) = out.end();
     let digest = [&hash.as_bytes()[..], &source.data_sum.to_le_bytes()].concat();
-    let superblock = superblock::block(options, shape.facts(times.epoch, bytes_used), &digest)?;
+    let superblock = superblock::block(options, shape.facts(times, bytes_used), &digest)?;
     let end = ImageEnd {
         bytes_used,
         padded,
@@ -171,16 +171,19 @@ impl Shape {
         if blocks < u32::MAX.into() {
             return Ok(self);
         }
-        Err(Error::Limit { what: format!("an image of {blocks} blocks of 4096 bytes"), expected: "less than 16 TiB".into() })
+        Err(Error::Limit {
+            what: format!("an image of {blocks} blocks of 4096 bytes"),
+            expected: "less than 16 TiB".into(),
+        })
     }
 
     fn number(&self, tree: &Tree, node: NodeId) -> u32 {
         self.numbers[tree.inode(node).index()]
     }
 
-    fn facts(&self, epoch: i64, bytes_used: u64) -> Facts {
+    fn facts(&self, times: CompactTimes, bytes_used: u64) -> Facts {
         Facts {
-            epoch,
+            times,
             features: self.features,
             inodes: self.count,
             root: self.root.into(),
@@ -247,11 +250,7 @@ impl Writer<'_> {
         })
     }
 
-    fn for_each_block(
-        &self,
-        node: NodeId,
-        put: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let tree = self.inodes.tree;
         let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
         for_each_block(tree, node, &inode, put)

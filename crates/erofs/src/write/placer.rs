@@ -86,10 +86,11 @@ mod tests {
             for _ in 0..20_000 {
                 let in_one_block = random.below(2) == 0;
                 let most = if in_one_block { BLOCK - 32 } else { 9000 };
-                let extent = Extent { bytes: 32 + random.below(1 + random.below(most)), in_one_block };
+                let most = 1 + random.below(most);
+                let extent = Extent { bytes: 32 + random.below(most), in_one_block };
                 let before = placer.end();
                 let at = placer.place(extent);
-                assert!(at >= start && at % SLOT == 0 && at + WINDOW >= before);
+                assert!(at >= start && at.is_multiple_of(SLOT) && at + WINDOW >= before);
                 if in_one_block {
                     assert!(at % BLOCK + extent.bytes <= BLOCK);
                 }

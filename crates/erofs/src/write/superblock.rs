@@ -1,7 +1,8 @@
 //! The superblock of a new image.
 
 use packline_blocks::Error;
-use packline_tree::Tree;
+use packline_codec::BareCodec;
+use packline_tree::{Time, Tree};
 
 use crate::format::algorithms::{encode_record, number_of};
 use crate::format::inode::CompactTimes;
@@ -12,7 +13,7 @@ use crate::options::{BLOCK, BLOCK_BITS, Form, Options, Uuid};
 /// What the superblock says of the metadata.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
-    pub(super) epoch: i64,
+    pub(super) times: CompactTimes,
     /// Features of [`incompat`] that single inodes need.
     pub(super) features: u32,
     pub(super) inodes: u64,
@@ -27,12 +28,13 @@ pub(super) struct Facts {
 /// Returns the times of compact inodes: with block numbers of 48 bits each inode has its own, otherwise all have the most frequent one.
 pub(super) fn compact_times(options: &Options, tree: &Tree) -> CompactTimes {
     let wide = options.form() == Form::Extents;
-    CompactTimes { epoch: if wide { 0 } else { majority(tree) }, nanoseconds: 0, wide }
+    let time = if wide { Time::default() } else { majority(tree) };
+    CompactTimes { epoch: time.seconds(), nanoseconds: time.nanoseconds(), wide }
 }
 
 /// Returns the time of more than half of all inodes, if there is one, or else any of their times.
-fn majority(tree: &Tree) -> i64 {
-    let mut time = 0;
+fn majority(tree: &Tree) -> Time {
+    let mut time = Time::default();
     let mut lead = 0u64;
     for inode in tree.inodes() {
         let mtime = tree.meta(inode).mtime;
@@ -73,12 +75,10 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
     let mut label = [0; 16];
     label.iter_mut().zip(&options.label).for_each(|(to, from)| *to = *from);
     let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
-    let shared = if options.deduplicate { incompat::FRAGMENTS } else { 0 };
-    let features = match options.form() {
-        Form::Flat => 0,
-        Form::Clusters => coded | shared,
-        Form::Extents => coded | shared | incompat::WIDE,
-    };
+    let flag = |is_set: bool, feature: u32| if is_set { feature } else { 0 };
+    let features = flag(options.bare_codec().is_some(), coded)
+        | flag(options.form() == Form::Extents, incompat::WIDE)
+        | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS);
     Superblock {
         block_bits: BLOCK_BITS,
         bytes: SUPERBLOCK_BYTES as u64,
@@ -87,10 +87,10 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         incompat: features | facts.features,
         root: facts.root,
         inodes: facts.inodes,
-        epoch: facts.epoch,
-        nanoseconds: 0,
+        epoch: facts.times.epoch,
+        nanoseconds: facts.times.nanoseconds,
         // An image cannot say that it was made before the time of its inodes.
-        build_time: u32::try_from(i64::from(options.created) - facts.epoch).unwrap_or(0),
+        build_time: u32::try_from(i64::from(options.created) - facts.times.epoch).unwrap_or(0),
         blocks: facts.blocks,
         inode_block: facts.inode_block,
         xattr_block: facts.xattr_block,
@@ -104,6 +104,12 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         packed: facts.packed,
         metabox: None,
     }
+}
+
+/// Whether extents may be parts of clusters, or several files may have one cluster. Extents of deflate are always marked as parts.
+fn shares(options: &Options) -> bool {
+    let is_deflate = matches!(options.bare_codec(), Some(BareCodec::Deflate)) && options.form() == Form::Extents;
+    options.deduplicate || is_deflate
 }
 
 /// Returns a UUID of version 8 that depends on all bytes of the image.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override, Progress,
-    ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override,
+    Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Sink, Unobserved};
@@ -44,6 +44,7 @@ pub struct Summary {
 pub struct Writer<'s> {
     coders: Arc<ImageCoders>,
     data: DataArea<'s>,
+    data_options: DataOptions,
     namespace: Namespace,
     xattrs: XattrTable,
     options: Options,
@@ -62,8 +63,10 @@ impl<'s> Writer<'s> {
         options.validate()?;
         let coders = Arc::new(ImageCoders::new(&options, &start));
         let of_workers = Arc::<ImageCoders>::clone(&coders);
+        let data_options = data_options(&options, &start);
         Ok(Writer {
-            data: DataArea::new(sink, data_options(&options, &start), of_workers, config)?,
+            data: DataArea::new(sink, data_options.clone(), of_workers, config)?,
+            data_options,
             coders,
             namespace: Namespace::new(start.defaults).with_root(start.root),
             xattrs: XattrTable::default(),
@@ -119,12 +122,12 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
-        let Writer { coders, data, namespace, xattrs, options, start, .. } = self;
+        let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
         let CompleteData { mut layout, saved, blocks, content_bytes, checksum, sink, mut written, mut workers, .. } =
             data.complete()?;
         let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
-        let contents = LayoutContents::new(&layout, &options);
+        let contents = LayoutContents::new(&layout, &data_options);
         let source = Source {
             tree: &tree,
             contents: &contents,
@@ -166,7 +169,7 @@ impl<'s> Writer<'s> {
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
         if let Some((number, size)) = file {
-            // Without compression, there is no packed inode.
+            // Flat images have no packed inode.
             let is_flat = self.options.form() == Form::Flat;
             let fragments = if is_flat { Override::Off } else { hints.fragments };
             self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
@@ -197,13 +200,14 @@ fn named(error: Error, tree: &Tree, data: &DataLayout) -> Error {
 
 /// Returns how contents are stored. The superblock has the first block alone.
 fn data_options(options: &Options, start: &Start) -> DataOptions {
-    let compresses = options.form() != Form::Flat;
+    let compresses = options.bare_codec().is_some();
     DataOptions {
-        block_size: options.block_size,
-        fragment_size: options.block_size.into(),
+        block_size: options.segment_size(),
+        fragment_size: options.segment_size().into(),
         fragments: options.fragments,
         deduplicate: options.deduplicate,
         sharing: Sharing::Blocks,
+        cluster_size: (options.form() == Form::Clusters).then(|| options.block_size.into()),
         sparse: options.sparse,
         stored_blocks: false,
         stored_fragments: false,
@@ -214,6 +218,6 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         start: BLOCK,
         checksum: true,
         verify: start.verify,
-        looks_up: compresses && !start.lookup.is_empty(),
+        looks_up: compresses && options.form() == Form::Extents && !start.lookup.is_empty(),
     }
 }

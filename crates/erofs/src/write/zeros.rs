@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use packline_blocks::{DataLayout, Error, Written, write};
+use packline_blocks::{Coders as _, DataLayout, Error, Written, write};
 use packline_runtime::{Sink, TaskError};
 
 use super::coder::{ImageCoders, zeros};
@@ -23,9 +23,8 @@ pub(super) fn store(
     if options.form() != Form::Clusters || !layout.numbers.contains(&0) {
         return Ok(None);
     }
-    // A cluster needs at least two blocks of content.
-    let content = u64::from(options.block_size).max(2 * BLOCK);
-    let cluster = zeros(coders, content as usize)?;
+    let content = u64::from(options.block_size);
+    let cluster = zeros(&mut *coders.coder(), content as usize)?;
     if cluster.len() as u64 >= content {
         return Err(Error::internal(format!("{content} zeros that do not get smaller")));
     }

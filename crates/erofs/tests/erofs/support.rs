@@ -67,7 +67,7 @@ pub fn described(image: &Image) -> String {
         let name = if path.is_empty() { "." } else { &path };
         let (kind, content) = kind_of(&visit.inode, contents.get(&visit.path));
         let meta = visit.inode.meta;
-        let time = format!("{}.{:09}", meta.mtime, visit.inode.nanoseconds);
+        let time = format!("{}.{:09}", meta.mtime.seconds(), meta.mtime.nanoseconds());
         let xattrs = xattrs(image, &visit.inode);
         writeln!(text, "{name} {kind} {:o} {}:{} {time} {content} {link} {xattrs}", meta.mode, meta.uid, meta.gid)
             .unwrap();

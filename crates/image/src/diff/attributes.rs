@@ -6,8 +6,9 @@ use packline_volume::Inode;
 use super::side::Node;
 use super::{Compared, What};
 
-/// Returns the differences, in the order of reporting. Extended attributes, links and sizes are not compared.
-pub(super) fn differences(old: &Node, new: &Node, compared: &Compared) -> Vec<What> {
+/// Returns the differences, in the order of reporting. Extended attributes, links and sizes are not compared. Without `nanoseconds`, whole
+/// seconds of times are compared.
+pub(super) fn differences(old: &Node, new: &Node, compared: &Compared, nanoseconds: bool) -> Vec<What> {
     if old.kind != new.kind {
         return vec![What::Type(old.kind, new.kind)];
     }
@@ -24,7 +25,8 @@ pub(super) fn differences(old: &Node, new: &Node, compared: &Compared) -> Vec<Wh
     let owner = |node: &Node| (node.meta.uid, node.meta.gid);
     note(compared.permissions && old.meta.mode != new.meta.mode, What::Mode(old.meta.mode, new.meta.mode));
     note(compared.owners && owner(old) != owner(new), What::Owner(owner(old), owner(new)));
-    note(compared.times && old.meta.mtime != new.meta.mtime, What::Time(old.meta.mtime, new.meta.mtime));
+    let time = |node: &Node| if nanoseconds { node.meta.mtime } else { node.meta.mtime.floor() };
+    note(compared.times && time(old) != time(new), What::Time(time(old), time(new)));
     if let Some((old, new)) = forms.filter(|_| compared.numbers) {
         let number = |inode: &Inode| inode.number;
         note(number(old) != number(new), What::Number(number(old), number(new)));

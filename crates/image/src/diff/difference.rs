@@ -1,6 +1,6 @@
 //! One difference between two trees.
 
-use packline_tree::{Bytes, Device};
+use packline_tree::{Bytes, Device, Time};
 use packline_volume::NodeType;
 
 /// A difference at a path.
@@ -30,8 +30,8 @@ pub enum What {
     Mode(u16, u16),
     /// Owner and group.
     Owner((u32, u32), (u32, u32)),
-    /// Modification time, seconds since 1970.
-    Time(i64, i64),
+    /// Modification time, in whole seconds if nanoseconds are not compared.
+    Time(Time, Time),
     /// Inode number.
     Number(u64, u64),
     /// Target of a symbolic link.

@@ -50,7 +50,7 @@ pub struct Compared {
     pub owners: bool,
     /// Permission bits.
     pub permissions: bool,
-    /// Modification times.
+    /// Modification times: to the nanosecond, if all images have nanoseconds and not both trees are directories; otherwise to the second.
     pub times: bool,
     /// Extended attributes.
     pub xattrs: bool,

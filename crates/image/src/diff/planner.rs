@@ -55,6 +55,8 @@ pub(super) struct Planner {
     old: Side,
     new: Side,
     compared: Compared,
+    /// Whether nanoseconds of times are compared.
+    nanoseconds: bool,
     /// Whether equal positions mean equal contents.
     same_image: bool,
     links: [Links; 2],
@@ -104,6 +106,7 @@ impl Planner {
             old: old.clone(),
             new: new.clone(),
             compared: request.compared,
+            nanoseconds: compares_nanoseconds(old, new),
             links: [Links::new(bytes, limit), Links::new(bytes, limit)],
             items: VecDeque::new(),
             files: Default::default(),
@@ -186,7 +189,7 @@ impl Planner {
             // Both are further names of files that were compared before.
             return Ok(());
         }
-        let found = differences(old, new, &self.compared);
+        let found = differences(old, new, &self.compared, self.nanoseconds);
         let other_type = old.kind != new.kind;
         found.into_iter().for_each(|what| self.found(&pair.path, what, None));
         if other_type {
@@ -251,6 +254,12 @@ pub(super) fn file_of(node: &Node) -> Option<&FileData> {
         Some(InodeNode::File(file)) => Some(file),
         _ => None,
     }
+}
+
+/// Whether all images have nanoseconds. Times of two directories are compared in whole seconds, because one of them may come from an image.
+fn compares_nanoseconds(old: &Side, new: &Side) -> bool {
+    let mut images = [old, new].into_iter().filter_map(Side::image).peekable();
+    images.peek().is_some() && images.all(|image| image.volume.facts().nanoseconds)
 }
 
 /// Whether both trees are in one image: the same file, from the same byte on.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use packline_tree::{Bytes, Device, Meta, Xattr};
+use packline_tree::{Bytes, Device, Meta, Time, Xattr};
 use packline_volume::{CheckScope, DirEntry, Inode, Listing, Node as InodeNode, NodeType};
 
 use super::{DiffPlace, DiffRequest};
@@ -178,7 +178,7 @@ fn of_host(path: &Path, found: &Metadata) -> Result<Node, Error> {
     let mode = (found.mode() & 0o7777) as u16;
     Ok(Node {
         kind,
-        meta: Meta { mode, uid: found.uid(), gid: found.gid(), mtime: found.mtime() },
+        meta: Meta { mode, uid: found.uid(), gid: found.gid(), mtime: Time::of_metadata(found) },
         size: if kind == NodeType::File { found.len() } else { 0 },
         target,
         device: matches!(kind, NodeType::BlockDevice | NodeType::CharDevice).then_some(number),

@@ -49,8 +49,9 @@ pub(super) fn absent(volume: &SharedVolume) -> FileAttr {
 
 /// Returns the modification time. Times before 1970 become 1970.
 fn time_of(inode: &Inode) -> SystemTime {
-    match u64::try_from(inode.meta.mtime) {
-        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, inode.nanoseconds),
+    let time = inode.meta.mtime;
+    match u64::try_from(time.seconds()) {
+        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, time.nanoseconds()),
         Err(_) => UNIX_EPOCH,
     }
 }

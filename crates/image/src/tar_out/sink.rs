@@ -21,8 +21,6 @@ pub(super) const BATCH: usize = 256 << 10;
 const STRAIGHT: usize = 4 << 10;
 /// Inverse of the share of the reading's window whose memory the collected chunks may keep.
 const CHUNKS_SHARE: usize = 8;
-/// Maximum number of bytes that wait for the thread that writes, or are being written.
-const QUEUED: usize = 1 << 20;
 
 /// The output of a tar.
 pub(super) type TarWrite = Box<dyn Write + Send>;
@@ -217,7 +215,7 @@ impl Batch {
     fn start_thread(&mut self, resources: &Resources) {
         let out = Arc::clone(&self.out);
         let write = move |collected: Collected| collected.write(&out, &[]);
-        let queued = self.kept_most.saturating_mul(2).min(QUEUED);
+        let queued = self.kept_most.saturating_mul(2);
         self.thread = WriteThread::start(write, queued, resources.engine.tracer.clone()).ok();
     }
 

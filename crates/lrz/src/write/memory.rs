@@ -3,7 +3,7 @@
 //! The division does not affect the output. With less memory, fewer workers run, or data is read again.
 
 use packline_longrange::Settings;
-use packline_runtime::memory::{BASE, Limits, THREAD};
+use packline_runtime::memory::{BASE, Limits, THREAD, fewest_workers};
 
 use super::policy::Policy;
 use crate::{Error, Resources};
@@ -133,7 +133,7 @@ impl<'a> Memory<'a> {
     ) -> Result<usize, Error> {
         let needs = |workers| need(self, length, workers).saturating_add(held);
         Limits { workers: wanted, ..self.limits }.most_workers(needs).map_err(|shortage| {
-            shortage.of(format!("{what} in {length} bytes at a time with {} worker", wanted.min(1))).into()
+            shortage.of(format!("{what} in {length} bytes at a time with {}", fewest_workers(wanted))).into()
         })
     }
 

@@ -39,7 +39,7 @@ impl ActionHost for Nowhere {
 }
 
 fn entry(path: &str, kind: Kind) -> ActionEntry {
-    let meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+    let meta = Meta::new(0o644, 1, 2, 3);
     let entry =
         Entry { path: path.into(), kind, meta, xattrs: vec![Xattr { name: b"user.a".to_vec(), value: Vec::new() }] };
     ActionEntry { entry, file: None, place: Some(PathBuf::from("/nonexistent")).filter(|_| path.ends_with(".txt")) }

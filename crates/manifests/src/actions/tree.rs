@@ -256,7 +256,7 @@ impl Tree {
 fn implied() -> Inode {
     Inode {
         kind: Kind::Dir,
-        meta: Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 },
+        meta: Meta::new(0o755, 0, 0, 0),
         xattrs: Vec::new(),
         file: None,
         place: None,

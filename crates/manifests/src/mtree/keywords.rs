@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use packline_tree::path::MAX_TARGET;
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{Device, Error};
+use packline_tree::{Device, Error, Time};
 
 use super::unescaped;
 use crate::PseudoHost;
@@ -88,7 +88,7 @@ pub(super) struct Keywords {
     pub uid: Owner,
     pub gid: Owner,
     /// Seconds since 1970, rounded down.
-    pub time: Option<i64>,
+    pub time: Option<Time>,
     pub link: Option<Text>,
     /// Path of the file with the content on the host.
     pub contents: Option<Text>,
@@ -164,7 +164,7 @@ impl Keywords {
             (b"gid", Some(value)) => self.gid.number = Some(id(value).ok_or_else(|| refused(OWNER))?),
             (b"time", Some(value)) => {
                 let expected = "time= and seconds since 1970, which may have a fraction";
-                self.time = Some(seconds(value).ok_or_else(|| refused(expected))?);
+                self.time = Some(time(value).ok_or_else(|| refused(expected))?);
             }
             (b"size", Some(value)) => self.size = Some(count(place, word, value)?),
             (b"nlink", Some(value)) => self.nlink = Some(count(place, word, value)?),
@@ -289,15 +289,17 @@ fn octal(text: &[u8]) -> Option<u16> {
     u16::from_str_radix(text, 8).ok().filter(|&mode| mode <= 0o7777)
 }
 
-/// Parses seconds with an optional fraction, which counts forward from the seconds.
-fn seconds(text: &[u8]) -> Option<i64> {
+/// Parses seconds, and the nanoseconds after them: mtree(5) prescribes nine digits, but bsdtar omits leading zeros.
+fn time(text: &[u8]) -> Option<Time> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         Some(at) => (&text[..at], &text[at + 1..]),
         None => (text, &b"0"[..]),
     };
     let (negative, digits) = whole.strip_prefix(b"-").map_or((false, whole), |digits| (true, digits));
     let seconds = decimal(digits).and_then(|seconds| i64::try_from(seconds).ok())?;
-    fraction.iter().all(u8::is_ascii_digit).then_some(if negative { -seconds } else { seconds })
+    let digits = fraction.iter().all(u8::is_ascii_digit);
+    let nanoseconds = decimal(fraction).map_or(0, |nanoseconds| u32::try_from(nanoseconds).unwrap_or(u32::MAX));
+    digits.then_some(Time::new(if negative { -seconds } else { seconds }, nanoseconds))
 }
 
 /// Parses `format,major,minor` or the number of a Linux device. The numbers mean the same in every format.

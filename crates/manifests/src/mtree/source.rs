@@ -5,7 +5,9 @@ use std::collections::btree_map::Entry as MapEntry;
 use std::os::unix::fs::MetadataExt;
 
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source, UnreadPart};
+use packline_tree::{
+    AHEAD_BYTES, Device, Entry, Error, Extent, HostFile, Kind, ListSource, Meta, Source, Time, UnreadPart,
+};
 
 use super::Mtree;
 use super::host::HostEntry;
@@ -137,7 +139,7 @@ impl Walk {
             mode: keywords.mode.unwrap_or_else(|| found.map_or(mode, |found| (found.mode() & 0o7777) as u16)),
             uid: keywords.uid.id().unwrap_or_else(|| found.map_or(0, MetadataExt::uid)),
             gid: keywords.gid.id().unwrap_or_else(|| found.map_or(0, MetadataExt::gid)),
-            mtime: keywords.time.unwrap_or_else(|| found.map_or(self.time, MetadataExt::mtime)),
+            mtime: keywords.time.or(found.map(Time::of_metadata)).unwrap_or(Time::from_seconds(self.time)),
         }
     }
 

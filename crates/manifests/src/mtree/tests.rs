@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use packline_tree::{Device, Entry, Extent, Kind, Meta, Source};
+use packline_tree::{Device, Entry, Extent, Kind, Meta, Source, Time};
 
 use super::*;
 
@@ -57,12 +57,20 @@ fn error_below(base: &Path, text: &str) -> String {
 }
 
 fn meta(mode: u16, uid: u32, gid: u32, mtime: i64) -> Meta {
-    Meta { mode, uid, gid, mtime }
+    Meta::new(mode, uid, gid, mtime)
+}
+
+#[test]
+fn digits_after_the_point_are_nanoseconds() {
+    let text = b"#mtree\n/set type=fifo\na time=5.000000025\nb time=5.25\nc time=-7.500000000\nd time=5.9999999999\n";
+    let found = entries(text);
+    let times = [(5, 25), (5, 25), (-7, 500_000_000), (5, 999_999_999)].map(|(at, after)| Time::new(at, after));
+    assert!(found.iter().map(|entry| entry.meta.mtime).eq(times), "{found:?}");
 }
 
 #[test]
 fn every_type_and_keyword() {
-    let text = b"#mtree\n# comment\n/set type=file uid=1 gid=2 mode=0640 time=5.25\n. type=dir mode=755\n\
+    let text = b"#mtree\n# comment\n/set type=file uid=1 gid=2 mode=0640 time=5.0\n. type=dir mode=755\n\
         a size=0 uname=ann gname=staff\nb type=block device=native,8,1\nc type=char device=linux,0x103,3 uid=4294967295\n\
         d type=char device=259 time=-7\nf type=fifo optional\ns type=socket ignore nochange=\n";
     let refused = Mtree::read("list", Path::new("x"), &text[..], &mut Fake).err().unwrap().to_string();
@@ -118,7 +126,7 @@ fn reads_contents_and_missing_attributes_from_the_host() {
                 gone optional\ntop type=link contents=link\n";
     let found = read_below(folder.path(), text.as_bytes()).unwrap();
     let host = fs::metadata(at("one")).unwrap();
-    let own = |mode| meta(mode, host.uid(), host.gid(), host.mtime());
+    let own = |mode| Meta { mtime: Time::of_metadata(&host), ..meta(mode, host.uid(), host.gid(), 0) };
     let found: Vec<_> =
         found.iter().map(|(entry, content)| (&entry.path[..], &entry.kind, entry.meta, &content[..])).collect();
     let file = Kind::File { size: 7 };

@@ -5,7 +5,7 @@ use super::{PseudoHost, owner};
 use crate::xattr_file::value::base64;
 use packline_runtime::from_hex;
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{Bytes, Error, Meta, Xattr};
+use packline_tree::{Bytes, Error, Meta, Time, Xattr};
 
 /// The attributes of a definition. The time is optional.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,9 +33,9 @@ impl Attributes {
         Ok(Attributes { mode, uid, gid, time })
     }
 
-    pub fn meta(self, default_time: i64) -> Meta {
+    pub fn meta(self, default_time: Time) -> Meta {
         let Attributes { mode, uid, gid, time } = self;
-        Meta { mode, uid, gid, mtime: time.map_or(default_time, i64::from) }
+        Meta { mode, uid, gid, mtime: time.map_or(default_time, |time| Time::from_seconds(time.into())) }
     }
 
     /// Replaces the attributes of an entry. The entry keeps its time if the definition has none.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use packline_tree::XattrReader;
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{Device, Error, Kind, Meta, Xattr};
+use packline_tree::{Device, Error, Kind, Meta, Time, Xattr};
 
 use super::Position;
 use super::content::Content;
@@ -43,7 +43,7 @@ impl NewEntry {
             return Err(place.error(format!("{} is a directory", quote(path)), "anything but a directory"));
         };
         let mode = (found.mode() & 0o7777) as u16;
-        let meta = Meta { mode, uid: found.uid(), gid: found.gid(), mtime: found.mtime() };
+        let meta = Meta { mode, uid: found.uid(), gid: found.gid(), mtime: Time::of_metadata(&found) };
         let mut made = NewEntry { id: Some((found.dev(), found.ino())), ..NewEntry::new(kind, meta) };
         if let Kind::File { size } = made.kind {
             let file = File::open(host).map_err(refused)?;

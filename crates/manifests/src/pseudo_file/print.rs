@@ -31,7 +31,7 @@ pub fn pseudo_definition(entry: &Entry, data: PseudoData) -> Result<Bytes, &'sta
     }
     let (kind, rest) = kind(&entry.kind, data)?;
     let meta = entry.meta;
-    out.extend(format!(" {kind} {} {:o} {} {}", meta.mtime, meta.mode, meta.uid, meta.gid).into_bytes());
+    out.extend(format!(" {kind} {} {:o} {} {}", meta.mtime.seconds(), meta.mode, meta.uid, meta.gid).into_bytes());
     out.extend(rest);
     out.push(b'\n');
     let name = out[..end].to_vec();
@@ -110,7 +110,7 @@ mod tests {
     use packline_tree::{Device, Meta};
 
     fn line(path: &str, kind: Kind, xattrs: Vec<Xattr>) -> Result<String, &'static str> {
-        let meta = Meta { mode: 0o4755, uid: 1, gid: 4_000_000_000, mtime: 17 };
+        let meta = Meta::new(0o4755, 1, 4_000_000_000, 17);
         let entry = Entry { path: path.into(), kind, meta, xattrs };
         let data = PseudoData { offset: 9, sparse: true };
         pseudo_definition(&entry, data).map(|line| String::from_utf8(line).unwrap())

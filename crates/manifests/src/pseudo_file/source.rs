@@ -5,7 +5,7 @@ use std::fs::File;
 
 use packline_tree::XattrReader;
 use packline_tree::text::quote;
-use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, UnreadPart, Xattr};
+use packline_tree::{Bookmark, Entry, Error, Extent, Kind, Meta, Source, Time, UnreadPart, Xattr};
 
 use super::content::Content;
 use super::definition::Added;
@@ -207,7 +207,7 @@ impl PseudoSource {
     fn new_entry(&mut self, node: usize) -> Result<NewEntry, Error> {
         let Node { added, position, .. } = &self.pseudo.nodes[node];
         let position = *position;
-        let time = self.pseudo.time;
+        let time = Time::from_seconds(self.pseudo.time);
         match added.clone() {
             Some(Added::Entry(kind, attributes)) => Ok(NewEntry::new(kind, attributes.meta(time))),
             Some(Added::Command(command, attributes)) => {
@@ -235,7 +235,7 @@ impl PseudoSource {
             let what = format!("has attributes, but is a hard link to {}", quote(&target));
             return Err(self.error(node, &what, "the same attributes for both, or for the target only"));
         }
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: self.pseudo.time };
+        let meta = Meta::new(0, 0, 0, self.pseudo.time);
         Ok(Entry { path: nodes.path(node), kind: Kind::HardLink(target), meta, xattrs: Vec::new() })
     }
 

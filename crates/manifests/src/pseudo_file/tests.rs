@@ -29,7 +29,7 @@ impl PseudoHost for Fake {
     }
 }
 
-const META: Meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+const META: Meta = Meta::new(0o644, 1, 2, 3);
 
 fn pseudo(text: &[u8]) -> Result<PseudoFile, Error> {
     let mut pseudo = PseudoFile::new(Fake, 9);
@@ -77,7 +77,7 @@ fn every_type_adds_its_entry() {
         # START OF DATA - DO NOT MODIFY\n#\nabcdef";
     let (found, warnings) = alone(text).unwrap();
     assert_eq!(warnings, Vec::<String>::new());
-    let meta = |mode, uid, gid, mtime| Meta { mode, uid, gid, mtime };
+    let meta = Meta::new;
     let file = |size| Kind::File { size };
     let expected = [
         ("", Kind::Dir, meta(0o755, 0, 0, 7), ""),
@@ -116,7 +116,8 @@ fn entries_of_the_source_are_changed_and_kept() {
     let text = "a/f m 4711 5 6\nh m 4711 5 6\na M 8 500 0 0\na x user.k=1\na x user.k=2\na/f x user.k=1\na/g d 755 0 0\n/ d 1 1 1\n\
                 a/f s 1 1 1 x\na/f s 1 1 1 x\nnone m 1 1 1\na d 1 1 1\n";
     let (found, warnings) = over(&source, text).unwrap();
-    let metas: Vec<_> = found.iter().map(|(entry, _)| (entry.meta.mode, entry.meta.uid, entry.meta.mtime)).collect();
+    let metas: Vec<_> =
+        found.iter().map(|(entry, _)| (entry.meta.mode, entry.meta.uid, entry.meta.mtime.seconds())).collect();
     assert_eq!(metas, [(0o644, 1, 3), (0o500, 0, 8), (0o4711, 5, 3), (0o644, 1, 3), (0o755, 0, 9)]);
     assert_eq!(found[1].0.xattrs, [Xattr { name: b"user.k".into(), value: b"2".into() }]);
     assert!(found[2].0.xattrs.is_empty(), "attributes of users are for files and directories");
@@ -154,7 +155,7 @@ fn missing_directories_are_created_if_they_have_attributes() {
     let mut file = pseudo(b"a/b/c i 1 1 1 f\ne x user.k=v").unwrap();
     file.create_parents("default", b" D 4 711 ann staff").unwrap();
     let (found, _) = read(PseudoSource::alone(file).unwrap()).unwrap();
-    let paths: Vec<_> = found.iter().map(|(entry, _)| (&entry.path[..], entry.meta.mtime)).collect();
+    let paths: Vec<_> = found.iter().map(|(entry, _)| (&entry.path[..], entry.meta.mtime.seconds())).collect();
     assert_eq!(paths, [(&b""[..], 4), (b"a", 4), (b"a/b", 4), (b"a/b/c", 9), (b"e", 4)]);
     let refused = PseudoSource::alone(pseudo(b"a d 1 1 1").unwrap()).err().map(|error| error.to_string());
     assert!(refused.unwrap().contains("the root is not defined"));

@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn entry(path: &str, kind: Kind) -> (Entry, usize) {
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::default();
         (Entry { path: path.into(), kind, meta, xattrs: Vec::new() }, path.len())
     }
 

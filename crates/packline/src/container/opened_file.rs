@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use packline_archives::decompress::HEAD;
 #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
 use packline_runtime::FileAttributes;
-use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputStream};
+use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputChange, InputStream};
 
 use super::by_magic::{ContentKind, log_kind};
 use crate::error::Error;
@@ -184,12 +184,8 @@ impl Input for OpenedFile {
         self.0.input.read_vectored_at(offset, buffers)
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.0.input.changed()
-    }
-
-    fn rewritten(&self) -> io::Result<bool> {
-        self.0.input.rewritten()
+    fn change(&self) -> io::Result<InputChange> {
+        self.0.input.change()
     }
 
     fn stamp(&self) -> Option<FileStamp> {

@@ -53,11 +53,11 @@ impl ImageOptions {
         }
     }
 
-    /// The largest number of bytes of content that are compressed together.
+    /// The largest number of bytes of content that a worker compresses at a time.
     pub(super) fn block_size(&self) -> u32 {
         match self {
             ImageOptions::SquashFs(options) => options.block_size.into(),
-            ImageOptions::Erofs(options) => options.block_size.into(),
+            ImageOptions::Erofs(options) => options.segment_size().into(),
         }
     }
 
@@ -65,7 +65,7 @@ impl ImageOptions {
     pub(super) fn min_window(&self) -> usize {
         match self {
             ImageOptions::SquashFs(options) => min_window(options.block_size),
-            ImageOptions::Erofs(options) => min_window(options.block_size),
+            ImageOptions::Erofs(options) => min_window(options.segment_size()),
         }
     }
 
@@ -105,8 +105,8 @@ impl ImageOptions {
                 decoder: codec.footprint(block.max(METADATA_BLOCK_SIZE)).decoder,
             },
             // An unknown codec fails before anything is written. A buffer for decoded blocks is part of the decoder.
-            ImageOptions::Erofs(_) => codec
-                .bare_footprint(block)
+            ImageOptions::Erofs(options) => options
+                .footprint()
                 .map_or_else(|_| codec.footprint(block), |bare| Footprint { decoder: bare.decoder + block, ..bare }),
         };
         let encoders = encoder + lookup.encoder_memory(codec, block);

@@ -1,7 +1,7 @@
 //! The memory of a pack: workers, and bytes for content in flight and for the tree.
 
 use packline_runtime::Resources;
-use packline_runtime::memory::{Demand, Grant, Limits, Shortage, size_at_most};
+use packline_runtime::memory::{Demand, Grant, Limits, Shortage, fewest_workers, size_at_most};
 
 use super::image_options::ImageOptions;
 use crate::error::Error;
@@ -76,8 +76,8 @@ impl PackLimits {
     }
 
     fn too_small(&self, shortage: Shortage) -> Error {
-        let what =
-            format!("{} worker and blocks of {}", self.limits.workers.min(1), size_at_most(self.block_size.into()));
+        let workers = fewest_workers(self.limits.workers);
+        let what = format!("{workers} and blocks of {}", size_at_most(self.block_size.into()));
         Error::memory(shortage, what)
     }
 

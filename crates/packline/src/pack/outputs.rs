@@ -16,9 +16,6 @@ use crate::error::Error;
 use crate::sidecars::verity::{PackedTree, VeritySummary};
 use crate::sources::observed::ObservedSource;
 
-/// Maximum number of bytes that wait for that thread.
-const QUEUED: usize = 1 << 20;
-
 /// The open outputs of a pack.
 pub(super) struct Outputs {
     pub(super) output: OutputFile,
@@ -119,7 +116,7 @@ impl Outputs {
 /// Writes an image. With many workers a thread of its own writes, because the caller's thread would not keep up with them.
 fn write_image(job: ImageJob, sink: &mut WriteBehind, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
     if job.plan.workers >= MANY_WORKERS {
-        sink.start_thread(QUEUED.min(job.plan.window / 8), job.resources.engine.tracer.clone());
+        sink.start_thread(job.plan.window / 8, job.resources.engine.tracer.clone());
     }
     job.write(sink, source)
 }

@@ -61,7 +61,7 @@ fn set(entry: &mut Entry, xattr: Xattr) {
 mod tests {
     use super::*;
 
-    const META: Meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 3 };
+    const META: Meta = Meta::new(0o644, 1, 2, 3);
 
     fn entry(path: &str, kind: Kind) -> Entry {
         let xattrs = vec![Xattr { name: b"user.k".into(), value: b"own".into() }];
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_root_can_be_set() {
-        let root = Meta { mode: 0o755, uid: 9, gid: 9, mtime: 9 };
+        let root = Meta::new(0o755, 9, 9, 9);
         let mut overrides = AttributeOverrides { root: Some(root), ..AttributeOverrides::default() };
         let mut top = entry("", Kind::Dir);
         let mut other = entry("a", Kind::Dir);

@@ -250,7 +250,7 @@ mod tests {
     use packline_tree::Names;
     use std::fs;
 
-    const ROOT: Meta = Meta { mode: 0o777, uid: 1, gid: 2, mtime: 3 };
+    const ROOT: Meta = Meta::new(0o777, 1, 2, 3);
 
     #[test]
     fn parts_and_their_links_are_below_their_names() {

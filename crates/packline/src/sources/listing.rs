@@ -145,7 +145,7 @@ impl List {
     /// The latest modification time of an entry; 0 without entries.
     pub fn latest_time(&self) -> i64 {
         let inodes = self.entries.iter().filter(|(entry, _)| !matches!(entry.kind, Kind::HardLink(_)));
-        inodes.map(|(entry, _)| entry.meta.mtime).max().unwrap_or(0)
+        inodes.map(|(entry, _)| entry.meta.mtime.seconds()).max().unwrap_or(0)
     }
 
     /// The list as a source, its files read ahead by `readers` threads, and how single files are stored.

@@ -107,7 +107,7 @@ impl<'a> ObservedSource<'a> {
 
     /// Counts an entry whose time an image cannot have.
     fn check_time(&mut self, entry: &Entry) {
-        let stored = self.limits.times.contains(&entry.meta.mtime);
+        let stored = self.limits.times.contains(&entry.meta.mtime.seconds());
         if stored || matches!(entry.kind, Kind::HardLink(_)) {
             return;
         }

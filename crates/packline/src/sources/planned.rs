@@ -15,7 +15,7 @@ use super::inputs::ReadInputs;
 use crate::error::Error;
 
 /// Attributes of an implied directory: `rwxr-xr-x`, owned by root, at time 0.
-pub const DEFAULT_META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+pub const DEFAULT_META: Meta = Meta::new(0o755, 0, 0, 0);
 /// Memory in bytes of a source that needs no decompressor.
 pub(super) const PLAIN: u64 = 1 << 20;
 

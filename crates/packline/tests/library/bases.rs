@@ -107,7 +107,7 @@ fn an_erofs_image_reuses_no_blocks() {
     let erofs = |base: Option<BaseBlocks>, append_to| {
         let mut new = ImageRequest::parse_erofs(Some("zstd"), None).unwrap();
         new.base.extend(base.map(|blocks| {
-            let mut base = BaseImage::new(ImagePlace::new(&at("clean")));
+            let mut base = BaseImage::new(ImagePlace::new(at("clean")));
             base.blocks = blocks;
             base
         }));

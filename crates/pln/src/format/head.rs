@@ -3,7 +3,6 @@
 use packline_runtime::{Unsupported, hex};
 
 use super::{RecordSize, sum};
-use crate::error::NOT_PLN;
 use crate::{Error, Part};
 
 /// Size of the head in bytes.
@@ -39,7 +38,8 @@ impl Head {
         if MAGIC.starts_with(bytes) {
             return Ok(());
         }
-        Err(wrong(format!("{NOT_PLN}: it begins with {}", hex(bytes)), hex(&MAGIC)))
+        let what = format!("is not a .pln file: it begins with {}", hex(bytes));
+        Err(Error::corrupt(Part::Magic, 0, what, hex(&MAGIC)))
     }
 
     /// # Errors

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use memchr::memmem::FinderRev;
-use packline_runtime::Input;
+use packline_runtime::{Input, InputChange};
 
 use crate::format::footer::Footer;
 use crate::format::packet::{HEAD_BYTES, Head, Kind};
@@ -111,11 +111,7 @@ impl Input for Prefix {
         self.input.read_at(offset, buffer)
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.input.changed()
-    }
-
-    fn rewritten(&self) -> io::Result<bool> {
-        self.input.rewritten()
+    fn change(&self) -> io::Result<InputChange> {
+        self.input.change()
     }
 }

@@ -115,7 +115,7 @@ impl WriteBehind {
         self
     }
 
-    /// Starts a thread that writes, for which at most `queued` bytes wait. If the thread cannot be started, the caller's thread writes.
+    /// Starts a thread that writes, for which at most `queued` bytes, and at most 1 MiB, wait. If the thread cannot be started, the caller's thread writes.
     pub fn start_thread(&mut self, queued: usize, tracer: Option<Arc<dyn Tracer>>) {
         let medium = self.medium.clone();
         let write = move |job: FilePiece| medium.write(job.offset, job.piece.bytes());

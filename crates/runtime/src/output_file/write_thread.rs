@@ -11,6 +11,9 @@ use packline_engine::{Config, Fault, OrderedMap, Permit, Pool, Scheduling, Task,
 
 use crate::SharedBytes;
 
+/// Maximum number of bytes that wait for the thread or are being written.
+const QUEUED_MOST: usize = 1 << 20;
+
 /// The thread, and the writes that it has not finished. `P` is what one write needs.
 pub struct WriteThread<P: Send + 'static> {
     map: OrderedMap<WriteTask<P>>,
@@ -62,8 +65,8 @@ impl<P: Send + 'static> Task for WriteTask<P> {
 }
 
 impl<P: Send + 'static> WriteThread<P> {
-    /// Starts the thread, which calls `write` for each piece. At most `queued` bytes wait for it or are being written, or one piece. The
-    /// tracer records each write.
+    /// Starts the thread, which calls `write` for each piece. At most `queued` bytes, and at most 1 MiB, wait for it or are being written,
+    /// or one piece. The tracer records each write.
     ///
     /// # Errors
     /// The system cannot start the thread.
@@ -76,7 +79,7 @@ impl<P: Send + 'static> WriteThread<P> {
         if pool.workers() == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let map = OrderedMap::on(&pool, WriteTask(Box::new(write)), Config::new(1, queued));
+        let map = OrderedMap::on(&pool, WriteTask(Box::new(write)), Config::new(1, queued.min(QUEUED_MOST)));
         Ok(WriteThread { map, failed: false })
     }
 

@@ -371,6 +371,7 @@ fn facts(superblock: &Superblock, store: &Store) -> Facts {
         inodes: superblock.inodes.into(),
         shared_units: superblock.fragments.into(),
         origin: store.origin(),
+        nanoseconds: false,
     }
 }
 

@@ -163,7 +163,7 @@ impl From<Inode> for volume::Inode {
         };
         let number = number.into();
         let xattr = xattr.map(u64::from);
-        volume::Inode { at, meta, nanoseconds: 0, number, links, xattr, extended, node }
+        volume::Inode { at, meta, number, links, xattr, extended, node }
     }
 }
 

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn tree(entries: &[(&str, Kind)]) -> Tree {
-        let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::new(0o755, 0, 0, 0);
         let mut namespace = Namespace::new(meta);
         for (path, kind) in entries {
             let entry = Entry { path: (*path).into(), kind: kind.clone(), meta, xattrs: Vec::new() };

@@ -51,7 +51,16 @@ fn attributes(image: &Image, inode: &Inode, first_name: Vec<u8>, expected: Optio
     let links = if kind == Kind::Dir { 1 } else { inode.links };
     let xattrs = Volume::xattrs(image, inode).unwrap().into_iter().map(|xattr| (xattr.name, xattr.value)).collect();
     let meta = inode.meta;
-    Attributes { kind, mode: meta.mode, uid: meta.uid, gid: meta.gid, mtime: meta.mtime, first_name, links, xattrs }
+    Attributes {
+        kind,
+        mode: meta.mode,
+        uid: meta.uid,
+        gid: meta.gid,
+        mtime: meta.mtime.seconds(),
+        first_name,
+        links,
+        xattrs,
+    }
 }
 
 fn same(expected: &Snapshot, image: &Image, except: Except) {

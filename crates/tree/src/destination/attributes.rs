@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Gid, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::refusal::{Refusal, Tried};
-use crate::Xattr;
+use crate::{Time, Xattr};
 
 /// Sets the attributes of an open file.
 ///
@@ -101,9 +101,9 @@ impl<'a> Attributes<'a> {
         })
     }
 
-    /// Sets the times of access and modification in seconds since 1970.
-    pub fn set_time(self, seconds: i64) -> Result<(), Refusal> {
-        let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    /// Sets the times of access and modification.
+    pub fn set_time(self, time: Time) -> Result<(), Refusal> {
+        let time = Timespec { tv_sec: time.seconds(), tv_nsec: time.nanoseconds().into() };
         let times = Timestamps { last_access: time, last_modification: time };
         if self.place {
             rustix::fs::utimensat(self.file, c"", &times, AtFlags::EMPTY_PATH)

@@ -10,7 +10,7 @@ use super::attributes::Attributes;
 use super::directory::{Directory, FileId};
 use super::file::DestinationFile;
 use super::refusal::{Refusal, Tried};
-use crate::{Device, Kind, Xattr};
+use crate::{Device, Kind, Time, Xattr};
 
 /// Longest list of names, and longest value, of extended attributes in Linux, in bytes.
 const XATTR_MOST: usize = 64 << 10;
@@ -53,7 +53,7 @@ impl Directory {
         let target = rustix::fs::readlinkat(self, name, Vec::new()).tried("cannot copy")?;
         let link = to.symlink(new, target.to_bytes())?;
         let _: Result<(), Refusal> = link.attributes().set_owner(stat.st_uid, stat.st_gid);
-        link.attributes().set_time(stat.st_mtime)
+        link.attributes().set_time(Time::of_stat(stat))
     }
 }
 
@@ -74,7 +74,7 @@ fn copy_special(stat: &Stat, to: &Directory, new: &[u8]) -> Result<(), Refusal> 
 /// Sets permissions and time.
 fn set_rest(stat: &Stat, attributes: Attributes<'_>) -> Result<(), Refusal> {
     attributes.set_mode((stat.st_mode & 0o7777) as u16)?;
-    attributes.set_time(stat.st_mtime)
+    attributes.set_time(Time::of_stat(stat))
 }
 
 /// Copies all extended attributes that can be read and set.

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::*;
-use crate::{Device, Kind, Xattr};
+use crate::{Device, Kind, Time, Xattr};
 
 /// A destination, and next to it a file that no link may reach.
 struct Sandbox {
@@ -140,13 +140,13 @@ fn attributes_of_links_and_specials_are_their_own() {
     let target = sandbox.top.path().join("outside/secret");
     let before = fs::metadata(&target).unwrap();
     let link = sandbox.root.symlink(b"link", target.as_os_str().as_encoded_bytes()).unwrap();
-    link.attributes().set_time(1_000).unwrap();
+    link.attributes().set_time(Time::from_seconds(1_000)).unwrap();
     link.attributes().set_mode(0o777).unwrap_err();
     let pipe = sandbox.root.special(b"pipe", &Kind::Fifo).unwrap();
     pipe.attributes().set_mode(0o6751).unwrap();
-    pipe.attributes().set_time(2_000).unwrap();
+    pipe.attributes().set_time(Time::new(2_000, 7)).unwrap();
     assert_eq!(mode(&sandbox.at("pipe")), 0o6751);
-    assert_eq!(fs::symlink_metadata(sandbox.at("pipe")).unwrap().mtime(), 2_000);
+    assert_eq!(Time::of_metadata(&fs::symlink_metadata(sandbox.at("pipe")).unwrap()), Time::new(2_000, 7));
     assert_eq!(fs::symlink_metadata(sandbox.at("link")).unwrap().mtime(), 1_000);
     if rustix::process::geteuid().is_root() {
         link.attributes().set_owner(7, 8).unwrap();
@@ -157,7 +157,10 @@ fn attributes_of_links_and_specials_are_their_own() {
         assert_eq!(fs::symlink_metadata(sandbox.at("null")).unwrap().rdev(), rustix::fs::makedev(1, 3));
     }
     let after = fs::metadata(&target).unwrap();
-    assert_eq!((after.mtime(), after.uid(), after.mode()), (before.mtime(), before.uid(), before.mode()));
+    assert_eq!(
+        (Time::of_metadata(&after), after.uid(), after.mode()),
+        (Time::of_metadata(&before), before.uid(), before.mode())
+    );
 }
 
 #[test]

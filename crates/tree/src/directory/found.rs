@@ -8,9 +8,9 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
 use super::fault::{Fault, Tried};
-use super::stat::{FileId, ModifiedAt};
+use super::stat::FileId;
 use super::xattr::{XattrReader, join};
-use crate::{Entry, Kind};
+use crate::{Entry, Kind, Time};
 
 /// Files of at most this many bytes are read completely, ahead of the caller if there are readers. Larger files are read piece by
 /// piece.
@@ -52,7 +52,7 @@ pub struct ScannedEntry {
     /// Extended attributes are requested and have not been read yet.
     pub(crate) wants_xattrs: bool,
     /// The time of the last write, if known.
-    pub(crate) modified: Option<ModifiedAt>,
+    pub(crate) modified: Option<Time>,
     /// The size was counted, because the system reports 0.
     pub(crate) measured: bool,
     /// The size cannot change any more.

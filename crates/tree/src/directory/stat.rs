@@ -2,7 +2,7 @@
 
 use rustix::fs::{FileType, Stat};
 
-use crate::{Device, Kind, Meta};
+use crate::{Device, Kind, Meta, Time};
 
 /// Identifies a file on a machine by its device and inode number.
 pub(crate) type FileId = (u64, u64);
@@ -11,15 +11,8 @@ pub(super) fn id(stat: &Stat) -> FileId {
     (stat.st_dev, stat.st_ino)
 }
 
-/// The time of the last write in seconds and nanoseconds.
-pub(super) type ModifiedAt = (i64, u64);
-
-pub(super) fn modified(stat: &Stat) -> ModifiedAt {
-    (stat.st_mtime, stat.st_mtime_nsec as u64)
-}
-
 pub(super) fn meta(stat: &Stat) -> Meta {
-    Meta { mode: (stat.st_mode & 0o7777) as u16, uid: stat.st_uid, gid: stat.st_gid, mtime: stat.st_mtime }
+    Meta { mode: (stat.st_mode & 0o7777) as u16, uid: stat.st_uid, gid: stat.st_gid, mtime: Time::of_stat(stat) }
 }
 
 /// A size in bytes. The system never returns a negative size.

@@ -1,11 +1,11 @@
-//! Names and inodes in flat arrays: 12 bytes for a name, 36 for an inode, and the bytes of names and targets in one arena. A tree
+//! Names and inodes in flat arrays: 12 bytes for a name, 40 for an inode, and the bytes of names and targets in one arena. A tree
 //! of layers needs 4 more bytes for a name.
 
 use packline_runtime::{push_tight, reserve_tight};
 
 use super::error::Fault;
 use super::layers::Layers;
-use crate::{Device, Kind, Meta};
+use crate::{Device, Kind, Meta, Time};
 
 /// One name in the tree. The first name is the root. Names are never removed, but can be bound to another inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,10 +58,10 @@ pub(super) enum Type {
     Pending,
 }
 
-/// An inode. The time is split, so that the size is 36 bytes.
+/// An inode.
 #[derive(Clone, Copy)]
 pub(super) struct Inode {
-    pub mtime: [u32; 2],
+    pub mtime: Time,
     pub uid: u32,
     pub gid: u32,
     pub data: u32,
@@ -72,11 +72,11 @@ pub(super) struct Inode {
     pub kind: Type,
 }
 
-const _: () = assert!(size_of::<Node>() == 12 && size_of::<Inode>() == 36);
+const _: () = assert!(size_of::<Node>() == 12 && size_of::<Inode>() == 40);
 
 impl Inode {
     pub fn new(kind: Type, meta: Meta, xattr: u32, data: u32, extra: u32) -> Self {
-        let mut inode = Self { mtime: [0; 2], uid: 0, gid: 0, data, extra, xattr, links: 0, mode: 0, kind };
+        let mut inode = Self { mtime: Time::default(), uid: 0, gid: 0, data, extra, xattr, links: 0, mode: 0, kind };
         inode.set_meta(meta);
         inode
     }
@@ -85,12 +85,11 @@ impl Inode {
         self.mode = meta.mode;
         self.uid = meta.uid;
         self.gid = meta.gid;
-        self.mtime = [(meta.mtime >> 32) as u32, meta.mtime as u32];
+        self.mtime = meta.mtime;
     }
 
     pub fn meta(&self) -> Meta {
-        let mtime = (u64::from(self.mtime[0]) << 32 | u64::from(self.mtime[1])) as i64;
-        Meta { mode: self.mode, uid: self.uid, gid: self.gid, mtime }
+        Meta { mode: self.mode, uid: self.uid, gid: self.gid, mtime: self.mtime }
     }
 
     pub fn device(&self) -> Device {
@@ -230,8 +229,13 @@ impl Store {
 
     /// A hard link to a missing target. Its attributes are zero and used by the resolver.
     fn make_pending(&mut self, target: &[u8]) -> Result<Inode, Fault> {
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
-        Ok(Inode::new(Type::Pending, meta, super::NO_XATTR, self.push_bytes(&[], target)?, target.len() as u32))
+        Ok(Inode::new(
+            Type::Pending,
+            Meta::default(),
+            super::NO_XATTR,
+            self.push_bytes(&[], target)?,
+            target.len() as u32,
+        ))
     }
 
     fn push_bytes(&mut self, head: &[u8], bytes: &[u8]) -> Result<u32, Fault> {

@@ -16,7 +16,7 @@ fn set_size(path: &Path, size: u64) {
 }
 
 fn file(path: &Path, size: u64) -> (Entry, Option<HostFile>) {
-    let meta = Meta { mode: 0o644, uid: 0, gid: 0, mtime: 0 };
+    let meta = Meta::new(0o644, 0, 0, 0);
     (Entry { path: b"x".to_vec(), kind: Kind::File { size }, meta, xattrs: vec![] }, Some(path.to_owned().into()))
 }
 

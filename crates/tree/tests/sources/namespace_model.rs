@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use packline_tree::{Content, Entry, Fault, Kind, Meta, NO_XATTR, Namespace, NamespaceError, NodeId, Tree};
 use proptest::prelude::*;
 
-pub(super) const META: Meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+pub(super) const META: Meta = Meta::new(0o755, 0, 0, 0);
 
 /// Paths as lists of names, mapped to indexes into `inodes`.
 pub(super) struct Model {

@@ -2,10 +2,10 @@
 
 use packline_tree::{Content, Device, Entry, Fault, Kind, Meta, NO_XATTR, Namespace, NamespaceError, NodeId, Tree};
 
-const DEFAULTS: Meta = Meta { mode: 0o755, uid: 7, gid: 8, mtime: 9 };
+const DEFAULTS: Meta = Meta::new(0o755, 7, 8, 9);
 
 fn meta(mode: u16) -> Meta {
-    Meta { mode, uid: 1, gid: 2, mtime: -3 }
+    Meta::new(mode, 1, 2, -3)
 }
 
 fn entry(path: &str, kind: Kind) -> Entry {
@@ -90,7 +90,7 @@ fn parents_get_the_defaults_until_named() {
 fn attributes_and_payloads_come_back() {
     let device = Device { major: 4_000_000_000, minor: 3 };
     let mut names = Namespace::new(DEFAULTS);
-    let odd = Meta { mode: 0o7777, uid: u32::MAX, gid: 0x8000_0001, mtime: i64::MIN + 5 };
+    let odd = Meta::new(0o7777, u32::MAX, 0x8000_0001, i64::MIN + 5);
     names.add(&Entry { meta: odd, ..entry("c", Kind::CharDevice(device)) }, 11, 12).unwrap();
     names.add(&entry("b", Kind::BlockDevice(device)), 0, NO_XATTR).unwrap();
     names.add(&entry("p", Kind::Fifo), 0, 0).unwrap();

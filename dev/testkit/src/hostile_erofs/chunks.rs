@@ -37,7 +37,7 @@ pub(super) fn all() -> Vec<Specimen> {
             draft.of_node(&Node::new(FILE, CHUNKS, 8192).start(0x20).tail(&entries))
         })
         .in_data(),
-        new("bad-chunk-huge", "chunk to byte", "chunks of 2^43 bytes", || file(31, &blocks(1, 2))).in_data(),
+        new("odd-chunk-huge", "", "chunks of 2^43 bytes", || file(31, &blocks(1, 2))),
         new("bad-chunk-entries-beyond", "to byte", "a file of 2^50 bytes with two entries", || {
             let mut draft = Draft::new();
             draft.set(INCOMPAT, 4);

@@ -67,11 +67,11 @@ fn orders() -> Vec<Specimen> {
             },
         )
         .in_data(),
-        new("bad-extents-many", "to byte", "2^47 - 1 extents", || {
+        new("bad-extents-many", "extent at 0 after the one at 0", "2^47 - 1 extents", || {
             file(8192, RECORDS_16, (1 << 47) - 1, &record(ZSTD | stored(), 4096, 0))
         })
         .in_data(),
-        new("bad-extents-32-beyond", "to byte", "2^40 records of 32 bytes", || {
+        new("bad-extents-32-beyond", "extent at 0 after the one at 0", "2^40 records of 32 bytes", || {
             file(8192, RECORDS_32, 1 << 40, &record(ZSTD | stored(), 4096, 0))
         })
         .in_data(),

@@ -118,7 +118,7 @@ fn distances() -> Vec<Specimen> {
             draft.of_node(&one_cluster(16 << 20, block, 3))
         })
         .in_data(),
-        new("bad-index-large", "to byte", "a file of 2^50 bytes with two entries", || {
+        new("bad-index-large", "of logical cluster", "a file of 2^50 bytes with two entries", || {
             let mut draft = Draft::compressed();
             draft.store_cluster(&zstd_repeat(17, b'x', 8192));
             draft.of_node(&Node::full(1 << 50, header(0, 3, 0), &[start(1, 0, 1), start(1, 0, 1)]))

@@ -79,7 +79,7 @@ pub(super) fn all() -> Vec<Specimen> {
             draft.of_node(&Node::inline(FILE, b"content").xattrs(set))
         })
         .in_data(),
-        new("odd-xattr-internal", "", "an attribute that is no name of the file system", || {
+        new("odd-xattr-internal", "", "an attribute that is not a name of the file system", || {
             file(set(&[], &[entry(0, b"erofs.fingerprint", &[7; 32])]), &[])
         }),
     ]

@@ -9,7 +9,7 @@ use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, SharedContent, Source, UnreadPart};
+use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, SharedContent, Source, Time, UnreadPart};
 
 use super::content::{Content, ContentPart, TarBookmark, padding};
 use super::fault::{ErrorPosition, unreadable};
@@ -285,7 +285,7 @@ impl<R: Read> TarSource<R> {
         }
         let field = header.slice(136, 12);
         if pax.mtime.is_none() && number::field(field).is_none() {
-            pax.mtime = Some(0);
+            pax.mtime = Some(Time::default());
             let what = format!("mtime field '{}' is not a number", field.escape_ascii());
             let fault = self.malformed(name, offset, what, "octal digits, or base-256 within 64 bits");
             self.warn(&fault, "the time is set to 0");

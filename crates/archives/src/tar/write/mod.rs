@@ -1,10 +1,10 @@
 //! Formats the headers of tars, without any output.
 //!
 //! The format is POSIX ustar (POSIX.1-2017 `pax`, "ustar Interchange Format"). An extended header precedes an entry only if ustar
-//! is too small for it: long names and targets, large numbers, times before 1970, extended attributes (`SCHILY.xattr.`, with
-//! names escaped as in GNU tar), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0"). Names are bytes, but
-//! records must be UTF-8: a long name that is not UTF-8 is written as GNU tar's `L` or `K` entry, which every reader reads as
-//! bytes. Owners are numbers. The names of users and groups are empty, because an image has none.
+//! is too small for it: long names and targets, large numbers, times before 1970, fractions of a second, extended attributes
+//! (`SCHILY.xattr.`, with names escaped as in GNU tar), holes (GNU sparse format 1.0, GNU tar manual, "PAX Format, Version 1.0").
+//! Names are bytes, but records must be UTF-8: a long name that is not UTF-8 is written as GNU tar's `L` or `K` entry, which every
+//! reader reads as bytes. Owners are numbers. The names of users and groups are empty, because an image has none.
 
 mod header;
 mod records;
@@ -179,9 +179,10 @@ impl TarWriter {
         let uid = self.small(b"uid", meta.uid.into());
         let gid = self.small(b"gid", meta.gid.into());
         header.owner(meta.mode, uid, gid);
-        match u64::try_from(meta.mtime) {
-            Ok(mtime) if mtime <= ELEVEN_DIGITS => header.mtime(mtime),
-            _ => self.records.push(b"mtime", meta.mtime.to_string().as_bytes()),
+        let seconds = u64::try_from(meta.mtime.seconds()).ok().filter(|&seconds| seconds <= ELEVEN_DIGITS);
+        header.mtime(seconds.unwrap_or(0));
+        if seconds.is_none() || meta.mtime.nanoseconds() > 0 {
+            self.records.push(b"mtime", meta.mtime.to_string().as_bytes());
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::io::Cursor;
 
-use packline_tree::{Extent, Source};
+use packline_tree::{Extent, Source, Time};
 use proptest::prelude::*;
 
 use super::*;
 use crate::tar::{TarOptions, TarSource};
 
-const META: Meta = Meta { mode: 0o640, uid: 7, gid: 8, mtime: 1_700_000_000 };
+const META: Meta = Meta::new(0o640, 7, 8, 1_700_000_000);
 
 fn entry(path: impl Into<Bytes>, kind: Kind) -> Entry {
     Entry { path: path.into(), kind, meta: META, xattrs: Vec::new() }
@@ -135,9 +135,20 @@ fn large_and_negative_numbers() {
     assert_eq!(too_large, Err(Unstorable::Size(1 << 63)));
     for (uid, gid, mtime) in [(0o777_7777, 0x20_0000, -1), (u32::MAX, 0, 1 << 33), (0, 0, (1 << 33) - 1)] {
         let mut entry = entry("f", Kind::Fifo);
-        entry.meta = Meta { mode: 0o7777, uid, gid, mtime };
+        entry.meta = Meta::new(0o7777, uid, gid, mtime);
         round_trip(&[entry]);
     }
+}
+
+#[test]
+fn a_fraction_of_a_second_needs_an_extended_header() {
+    for (seconds, nanoseconds) in [(5, 1), (-2, 500_000_000), (1 << 33, 999_999_999)] {
+        let mut entry = entry("f", Kind::Fifo);
+        entry.meta.mtime = Time::new(seconds, nanoseconds);
+        assert_eq!(blocks_before(&entry), 2);
+        round_trip(&[entry]);
+    }
+    assert_eq!(blocks_before(&entry("f", Kind::Fifo)), 0);
 }
 
 #[test]

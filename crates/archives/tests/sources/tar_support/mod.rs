@@ -225,7 +225,7 @@ fn attributes(read: &Read) -> Attributes {
         mode: meta.mode,
         uid: meta.uid,
         gid: meta.gid,
-        mtime: meta.mtime.clamp(0, u32::MAX.into()),
+        mtime: meta.mtime.seconds().clamp(0, u32::MAX.into()),
         first_name: read.entry.path.clone(),
         links: 1,
         xattrs: read.entry.xattrs.iter().map(pair).collect::<BTreeMap<_, _>>(),

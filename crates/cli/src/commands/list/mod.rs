@@ -25,7 +25,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
-use crate::ui::time::Moment;
+use crate::ui::time::{Moment, put_nanoseconds};
 
 /// List the entries of an image, a tar, a .lrz or .pln file
 #[derive(Debug, clap::Args)]
@@ -225,7 +225,7 @@ impl Columns {
         };
         let owner = format!("{}/{}", shown(user, meta.uid), shown(group, meta.gid));
         let width = OWNER_AND_SIZE.saturating_sub(owner.chars().count() + 1);
-        let time = Moment::of(meta.mtime).long_iso();
+        let time = Moment::of(meta.mtime.seconds()).long_iso();
         format!("{mode} {owner} {extent:>width$} {time} {}", escaped_path(path))
     }
 
@@ -262,12 +262,13 @@ fn object(path: &[u8], inode: &Inode, xattrs: &[packline_tree::Xattr]) -> Value 
         ("mode", json!(format!("{:04o}", meta.mode))),
         ("uid", json!(meta.uid)),
         ("gid", json!(meta.gid)),
-        ("mtime", json!(meta.mtime)),
+        ("mtime", json!(meta.mtime.seconds())),
         ("size", json!(size(&inode.node))),
         ("links", json!(inode.links)),
         ("inode", json!(inode.number)),
     ];
     object.extend(members.map(|(key, value)| (key.to_string(), value)));
+    put_nanoseconds(&mut object, "mtime_nanoseconds", meta.mtime);
     match &inode.node {
         Node::Symlink(target) => put_json(&mut object, "target", target),
         Node::BlockDevice(device) | Node::CharDevice(device) => {

@@ -15,6 +15,7 @@ use crate::ui::escape::{escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, type_name};
+use crate::ui::time::put_nanoseconds;
 
 /// Lists the selected entries in the order of the tar. An entry that appears twice is listed twice.
 ///
@@ -110,10 +111,11 @@ fn object(path: &[u8], entry: &Entry, (user, group): (&[u8], &[u8])) -> Value {
         ("mode", json!(format!("{:04o}", meta.mode))),
         ("uid", json!(meta.uid)),
         ("gid", json!(meta.gid)),
-        ("mtime", json!(meta.mtime)),
+        ("mtime", json!(meta.mtime.seconds())),
         ("size", json!(size(&entry.kind))),
     ];
     object.extend(members.map(|(key, value)| (key.to_string(), value)));
+    put_nanoseconds(&mut object, "mtime_nanoseconds", meta.mtime);
     for (key, name) in [("user", user), ("group", group)] {
         if !name.is_empty() {
             put_json(&mut object, key, name);

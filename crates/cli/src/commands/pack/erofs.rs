@@ -15,8 +15,7 @@ pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate
 
 const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
 
-const ONLY_EROFS: &str =
-    "a SquashFS image has none; --format erofs, or a name that ends in .erofs, writes an EROFS image";
+const ONLY_EROFS: &str = "is only for EROFS images; --format erofs, or a name that ends in .erofs, writes one";
 
 /// The options of a SquashFS image that an EROFS image does not have, and why.
 const REFUSED: [(&str, &str); 6] = [
@@ -68,8 +67,15 @@ impl ErofsOptions {
         if let Some(uuid) = self.uuid {
             options.uuid = Uuid::Given(uuid.0);
         }
-        let hint = if invocation.has("codec") { "" } else { "; -c lz4 and -c lzma need no such version" };
-        options.validate().map_err(|error| Failure::usage(format!("{error}{hint}")))
+        let valid = options.validate();
+        valid.map_err(|error| match (self.kernel, invocation.has("codec")) {
+            (Some(_), false) => {
+                wrong("kernel", format!("{error}; -c lz4 and -c lzma need older versions than -c zstd"))
+            }
+            (Some(_), true) => wrong("kernel", error),
+            (None, _) if invocation.has("block-size") => wrong("block-size", error),
+            (None, _) => wrong("codec", error),
+        })
     }
 }
 

@@ -200,7 +200,7 @@ impl GenSquashFs {
                 sorted(list.map_err(Failure::failed)?, sort, io)
             }
         };
-        let mtime = (!self.directory.keep_time).then_some(defaults.mtime);
+        let mtime = (!self.directory.keep_time).then_some(defaults.mtime.seconds());
         Ok(Input { source, hints, mtime, root: Some(defaults) })
     }
 }

@@ -6,7 +6,7 @@ use packline::requests::{DEFAULT_META, ImageRequest, PackRequest};
 use packline::{Resources, Source};
 use packline_codec::Spec;
 use packline_squashfs::{BlockSize, DirectoryLinks, Fragments, Options};
-use packline_tree::Meta;
+use packline_tree::{Meta, Time};
 
 use crate::args::cache::CacheOptions;
 use crate::args::value::{block_size, number, one_of, size, text_or_help};
@@ -121,7 +121,7 @@ impl ImageOptions {
         image.block_size = self.block_size;
         image.pad = self.dev_block_size as u32;
         image.exportable = self.exportable;
-        image.created = defaults.mtime as u32;
+        image.created = defaults.mtime.seconds() as u32;
         image.directory_links = DirectoryLinks::Children;
         if self.no_tail_packing {
             image.fragments = Fragments::SmallFiles;
@@ -142,7 +142,7 @@ impl ImageOptions {
     /// # Errors
     /// [`Failure::Usage`] for an unknown key, and for a value that is not a number or out of range.
     pub fn defaults(&self, io: &mut Io) -> Result<Meta, Failure> {
-        let mut meta = Meta { mtime: i64::from(source_date_epoch(io)), ..DEFAULT_META };
+        let mut meta = Meta { mtime: Time::from_seconds(source_date_epoch(io).into()), ..DEFAULT_META };
         for item in self.defaults.as_deref().unwrap_or("").split(',').filter(|item| !item.is_empty()) {
             set_default(&mut meta, item).map_err(|what| wrong("defaults", what))?;
         }
@@ -160,7 +160,7 @@ fn set_default(meta: &mut Meta, item: &str) -> Result<(), String> {
         "uid" => meta.uid = number(i64::from(u32::MAX))? as u32,
         "gid" => meta.gid = number(i64::from(u32::MAX))? as u32,
         "mode" => meta.mode = number(0o7777)? as u16,
-        "mtime" => meta.mtime = number(i64::from(u32::MAX))?,
+        "mtime" => meta.mtime = Time::from_seconds(number(i64::from(u32::MAX))?),
         _ => return Err(format!("unknown key '{key}' (expected uid, gid, mode or mtime)")),
     }
     Ok(())

@@ -80,7 +80,7 @@ impl Tar2Sqfs {
         let mut options = self.options.image(defaults)?;
         options.xattrs = !self.no_xattr;
         let mut image = ImageRequest::new(options);
-        image.changes = self.changes(defaults.mtime)?;
+        image.changes = self.changes(defaults.mtime.seconds())?;
         image.defaults = defaults;
         image.tar.lenient = !self.no_skip;
         image.tar.strict = self.no_skip;

@@ -4,6 +4,7 @@ mod conversion;
 mod devices;
 mod reading;
 mod refusals;
+mod times;
 mod tree;
 mod writing;
 

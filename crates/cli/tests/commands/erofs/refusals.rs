@@ -56,7 +56,7 @@ fn pack_names_options_of_another_file_system() {
     }
     for options in [["--kernel", "6.1"], ["--label", "x"], ["--uuid", "00000000-1111-2222-3333-444444444444"]] {
         let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.sqfs"][..], &options].concat());
-        assert!(message.contains(&format!("{}: a SquashFS image has none", options[0])), "{message}");
+        assert!(message.contains(&format!("{}: is only for EROFS images", options[0])), "{message}");
         let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.lrz"][..], &options].concat());
         assert!(message.contains(&format!("{}: not supported for .lrz output", options[0])), "{message}");
     }

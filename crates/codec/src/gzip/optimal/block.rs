@@ -17,11 +17,11 @@ const FIXED: u32 = 1;
 const DYNAMIC: u32 = 2;
 
 /// Order of the code lengths of code lengths.
-const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+pub(in crate::gzip) const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Symbols that repeat a code length: the last one, zeros, and more zeros.
-const COPY: u8 = 16;
-const ZEROS: u8 = 17;
-const MANY_ZEROS: u8 = 18;
+pub(in crate::gzip) const COPY: u8 = 16;
+pub(in crate::gzip) const ZEROS: u8 = 17;
+pub(in crate::gzip) const MANY_ZEROS: u8 = 18;
 
 pub(super) struct Block<'a> {
     pub(super) steps: &'a [Step],

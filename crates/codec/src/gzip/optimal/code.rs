@@ -4,20 +4,20 @@ use super::statistics::Statistics;
 use super::writer::Writer;
 
 /// Longest code of the format, bits.
-const LONGEST: usize = 15;
+pub(in crate::gzip) const LONGEST: usize = 15;
 
 /// The code of each symbol.
-pub(super) struct Code {
+pub(in crate::gzip) struct Code {
     /// In bits; 0 for a symbol without a code.
-    pub(super) lengths: Vec<u8>,
+    pub(in crate::gzip) lengths: Vec<u8>,
     /// The bits of each code, the first one lowest.
     bits: Vec<u16>,
 }
 
 /// The codes of a block.
-pub(super) struct Codes {
-    pub(super) literals: Code,
-    pub(super) distances: Code,
+pub(in crate::gzip) struct Codes {
+    pub(in crate::gzip) literals: Code,
+    pub(in crate::gzip) distances: Code,
 }
 
 /// A symbol that occurs.
@@ -33,7 +33,7 @@ impl Code {
         Code::of_lengths(lengths(&leaves(counts), counts.len(), limit))
     }
 
-    pub(super) fn of_lengths(lengths: Vec<u8>) -> Code {
+    pub(in crate::gzip) fn of_lengths(lengths: Vec<u8>) -> Code {
         let mut next = [0_u16; LONGEST + 2];
         for length in 1..=LONGEST {
             let codes = lengths.iter().filter(|bits| usize::from(**bits) == length).count();
@@ -46,6 +46,11 @@ impl Code {
             *next += 1;
         }
         Code { lengths, bits }
+    }
+
+    /// The bits of a symbol's code, the first one lowest.
+    pub(in crate::gzip) fn bits(&self, symbol: usize) -> u16 {
+        self.bits[symbol]
     }
 
     #[inline(always)]
@@ -70,7 +75,7 @@ impl Codes {
         Codes { literals: Code::new(literals, LONGEST), distances: Code::new(distances, LONGEST) }
     }
 
-    pub(super) fn fixed() -> Codes {
+    pub(in crate::gzip) fn fixed() -> Codes {
         let length = |symbol| match symbol {
             0..144 => 8,
             144..256 => 9,

@@ -18,10 +18,13 @@ mod writer;
 use super::libdeflate::adler32;
 use crate::CodecError;
 use crate::traits::Compressor;
+pub(super) use block::{COPY, MANY_ZEROS, ORDER, ZEROS};
+pub(super) use code::{Code, Codes, LONGEST as LONGEST_CODE};
 use matches::Matches;
 use parts::Part;
 use path::Path;
 use statistics::{Prices, Statistics};
+pub(super) use symbols::{END, distance_extra, length_bits};
 use symbols::{FARTHEST, Step};
 use writer::Writer;
 

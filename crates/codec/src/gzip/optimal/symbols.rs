@@ -5,7 +5,7 @@ pub(super) const LITERALS: usize = 286;
 /// Number of symbols of distances.
 pub(super) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
-pub(super) const END: usize = 256;
+pub(in crate::gzip) const END: usize = 256;
 /// The symbol of the first length.
 const FIRST_LENGTH: usize = 257;
 /// Shortest and longest match in bytes.
@@ -102,7 +102,7 @@ pub(super) fn distance_code(distance: usize) -> Coded {
 }
 
 /// Number of extra bits of a symbol of a distance.
-pub(super) fn distance_extra(symbol: usize) -> u32 {
+pub(in crate::gzip) fn distance_extra(symbol: usize) -> u32 {
     (symbol as u32 / 2).saturating_sub(1)
 }
 
@@ -118,9 +118,15 @@ pub(super) const fn starts_symbol(length: usize) -> bool {
     false
 }
 
+/// The first length of a symbol and the number of extra bits. `None` for other symbols.
+pub(in crate::gzip) fn length_bits(symbol: usize) -> Option<(usize, u32)> {
+    let &(first, extra) = LENGTHS.get(symbol.checked_sub(FIRST_LENGTH)?)?;
+    Some((first.into(), extra.into()))
+}
+
 /// Number of extra bits of a symbol of literals and lengths.
 pub(super) fn literal_extra(symbol: usize) -> u32 {
-    symbol.checked_sub(FIRST_LENGTH).and_then(|index| LENGTHS.get(index)).map_or(0, |(_, extra)| (*extra).into())
+    length_bits(symbol).map_or(0, |(_, extra)| extra)
 }
 
 /// A step of a path in one number: a literal, or the length of a match in the high bits, then the symbol of its distance, and its distance

@@ -5,9 +5,10 @@ use super::coder::{Coder, CoderState, Symbol};
 use super::effort::skipped;
 use super::model::Contexts;
 use super::path::{Path, REACH, Window};
-use super::range::RangeEncoder;
+use super::range::{FLUSH, RangeEncoder};
 use super::recode::KeptSymbols;
 use crate::CodecError;
+use crate::fit::Marks;
 use crate::search::candidates::{CandidateList, LARGEST_LOG, Search, Searcher};
 
 /// Largest block in bytes.
@@ -54,7 +55,7 @@ impl LzmaSearch {
         search + Path::MEMORY + Coder::MEMORY + symbols + size + PADDING
     }
 
-    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheaper_contexts`].
+    /// Keeps the symbols of blocks of up to `size` bytes for [`LzmaSearch::cheaper_contexts`] and [`LzmaSearch::encode_start`].
     pub(crate) fn keep_symbols(&mut self, size: usize) {
         self.kept = Some(KeptSymbols::new(size));
     }
@@ -146,30 +147,45 @@ impl LzmaSearch {
         self.begin(src, |_| {})?;
         let limit = out.len();
         let mut range = RangeEncoder::new(out, at);
-        if !self.encode_symbols(&mut range, limit) {
+        if !self.encode_symbols(&mut range, Marks::NONE, limit) {
             return Ok(None);
         }
         self.coder.encode_end(&mut range, src.len());
         Ok(Some(range.finish()).filter(|end| *end <= limit))
     }
 
-    /// Writes the block as LZMA without an end mark to `out`. Returns its size, or `None` if it does not fit.
-    pub(crate) fn encode_bare(&mut self, src: &[u8], out: &mut [u8]) -> Result<Option<usize>, CodecError> {
+    /// Writes the block as LZMA without an end mark to `out`. Returns its size, or `None` if it does not fit. If symbols are kept, the last
+    /// mark that the size passes is the next cut.
+    pub(crate) fn encode_bare(
+        &mut self,
+        src: &[u8],
+        marks: Marks,
+        out: &mut [u8],
+    ) -> Result<Option<usize>, CodecError> {
         self.begin(src, |_| {})?;
         let limit = out.len();
         let mut range = RangeEncoder::new(out, 0);
-        if !self.encode_symbols(&mut range, limit) {
+        if !self.encode_symbols(&mut range, marks, limit) {
             return Ok(None);
         }
         Ok(Some(range.finish()).filter(|end| *end <= limit))
     }
 
     /// Finds and codes all symbols of the block. Returns false if they end after `limit` bytes of the output.
-    fn encode_symbols(&mut self, range: &mut RangeEncoder, limit: usize) -> bool {
+    fn encode_symbols(&mut self, range: &mut RangeEncoder, mut marks: Marks, limit: usize) -> bool {
         let mut position = 0;
         while position < self.size() {
-            self.search(position);
-            position = self.encode(range, position, |_| true);
+            if self.is_done() {
+                self.search(position);
+            }
+            position = self.encode(range, position, |range| range.at() + FLUSH <= marks.next);
+            let size = range.at() + FLUSH;
+            if size > marks.next {
+                marks.pass(size);
+                if let Some(kept) = &mut self.kept {
+                    kept.cut_before_last(self.symbols.len(), position);
+                }
+            }
             if range.at() > limit {
                 return false;
             }

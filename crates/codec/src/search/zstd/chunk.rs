@@ -81,6 +81,11 @@ impl Optimal {
         after
     }
 
+    /// The coder, which keeps the sequences of the last block.
+    pub(crate) fn coder(&mut self) -> &mut SequenceCoder {
+        &mut self.coder
+    }
+
     /// Whether the last block was split into few parts: at most [`UNIFORM`] per chunk.
     pub(crate) fn is_uniform(&self) -> bool {
         self.parts_of_block <= UNIFORM * self.chunks_of_block

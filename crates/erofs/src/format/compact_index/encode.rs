@@ -1,8 +1,6 @@
 //! Writes compact indexes, one logical cluster after another.
 
-use super::{
-    ADDRESS_BYTES, CompactIndex, CompactParameters, LONG_BYTES, LONG_COUNT, SHORT_BYTES, SHORT_COUNT,
-};
+use super::{ADDRESS_BYTES, CompactIndex, CompactParameters, LONG_BYTES, LONG_COUNT, SHORT_BYTES, SHORT_COUNT};
 use crate::format::cluster::{Cluster, HAS_BLOCKS, IndexEntry, Inside};
 
 /// Encodes the index of a file whose clusters are stored one after another. Logical clusters have 4096 bytes at most.

@@ -15,6 +15,9 @@ use crate::write::contents::Coded;
 /// Most blocks of a cluster.
 const BLOCKS_MOST: u32 = 256;
 
+/// Most bytes of content: 64 TiB have an index of 128 GiB, as large as all inodes together may be.
+const CONTENT_MOST: u64 = 1 << 46;
+
 /// Stored zeros. The format has no holes in files with indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Zeros {
@@ -57,6 +60,10 @@ impl ClustersPlan {
         content: Content,
         pieces: impl Iterator<Item = Piece>,
     ) -> Result<ClustersPlan, Error> {
+        if content.size > CONTENT_MOST {
+            let what = format!("a file of {} bytes with an index", content.size);
+            return Err(Error::Limit { what, expected: "at most 64 TiB before Linux 6.15".into() });
+        }
         let mut plan = ClustersPlan { is_compact: true, is_shared: false, first: 0, blocks: 0 };
         let mut covered = 0;
         let mut before = None;
@@ -148,11 +155,7 @@ impl ClustersPlan {
 
 /// Calls `put` with the entries of all logical clusters from the one in which an extent starts up to the one in which it ends, or before it if
 /// another one starts there. `size`: that of the file.
-fn for_each_entry(
-    span: Span,
-    size: u64,
-    put: &mut dyn FnMut(IndexEntry) -> Result<(), Error>,
-) -> Result<(), Error> {
+fn for_each_entry(span: Span, size: u64, put: &mut dyn FnMut(IndexEntry) -> Result<(), Error>) -> Result<(), Error> {
     let Span { start, length, head, block, blocks, is_partial } = span;
     let end = start + length;
     let first = start / BLOCK;
@@ -171,10 +174,7 @@ fn for_each_entry(
 }
 
 /// Returns the extents of pieces.
-fn spans(
-    zeros: Option<Zeros>,
-    pieces: impl Iterator<Item = Piece>,
-) -> impl Iterator<Item = Result<Span, Error>> {
+fn spans(zeros: Option<Zeros>, pieces: impl Iterator<Item = Piece>) -> impl Iterator<Item = Result<Span, Error>> {
     let mut at = 0;
     joined(pieces).flat_map(move |piece| {
         let start = at;
@@ -220,7 +220,8 @@ impl PieceSpans {
             (Stored::Hole, Some(zeros)) => {
                 let whole = u64::from(zeros.content);
                 // The rest has at least a block of content, so that it has more than its cluster has stored.
-                let length = if (1..BLOCK).contains(&left.saturating_sub(whole)) { whole - BLOCK } else { left.min(whole) };
+                let length =
+                    if (1..BLOCK).contains(&left.saturating_sub(whole)) { whole - BLOCK } else { left.min(whole) };
                 let Zeros { start, bytes, .. } = zeros;
                 self.coded(length, Coded { start, bytes, is_partial: length < whole })
             }

@@ -4,6 +4,7 @@ use packline_blocks::Error;
 use packline_runtime::TaskError;
 
 use super::{Buffered, Content, Piece, Stored, Tail, check_size, joined};
+use crate::format::algorithms::DEFLATE;
 use crate::format::extents::{POSITION_BYTES, Record};
 use crate::format::map_header::{ExtentsHeader, HEADER_BYTES, MapHeader};
 use crate::options::{BLOCK, BLOCK_BITS};
@@ -100,7 +101,8 @@ impl Survey {
             None => self.holes & self.holes.wrapping_neg(),
         };
         let bits = common.checked_ilog2()? as u8;
-        let is_common = common.is_power_of_two() && !self.differs && self.holes % common == 0 && self.last <= common;
+        let is_common =
+            common.is_power_of_two() && !self.differs && self.holes.is_multiple_of(common) && self.last <= common;
         (is_common && (BLOCK_BITS..=EXTENT_BITS_MOST).contains(&bits)).then_some(bits)
     }
 }
@@ -186,7 +188,8 @@ impl ExtentsPlan {
             Stored::Hole => Record::hole(start),
             Stored::Plain { start: position } => Record::plain(start, position, piece.length as u32),
             Stored::Coded(Coded { start: position, bytes, is_partial }) => {
-                Record::coded(start, position, bytes, (algorithm, is_partial))
+                // Linux takes a whole cluster of deflate for damaged if its last page has the end mark alone.
+                Record::coded(start, position, bytes, (algorithm, is_partial || algorithm == DEFLATE))
             }
         })
     }

@@ -43,7 +43,10 @@ impl FlatPlan {
             return Ok(FlatPlan::Plain { block: start / BLOCK });
         }
         if breaks % BLOCK != 0 {
-            return Err(Error::internal(format!("pieces that start at multiples of {}", breaks & breaks.wrapping_neg())));
+            return Err(Error::internal(format!(
+                "pieces that start at multiples of {}",
+                breaks & breaks.wrapping_neg()
+            )));
         }
         // One chunk is enough if there is no break.
         let whole = content.size.next_power_of_two().ilog2();

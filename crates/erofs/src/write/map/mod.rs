@@ -14,8 +14,8 @@ use crate::format::inode::Layout;
 use crate::format::map_header::{HEADER_BYTES, MapHeader};
 use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS, Form};
-pub(super) use clusters::Zeros;
 use clusters::ClustersPlan;
+pub(super) use clusters::Zeros;
 use extents::ExtentsPlan;
 use flat::FlatPlan;
 
@@ -101,9 +101,13 @@ impl MapMaker<'_> {
     /// Plans the map of a file.
     ///
     /// # Errors
-    /// [`Error::Work`] if there is no such file, or its pieces do not fit together.
+    /// [`Error::Limit`] if the file is too large; [`Error::Work`] if there is no such file, or its pieces do not fit together.
     pub(super) fn plan(&self, owner: Owner) -> Result<MapPlan, Error> {
         let content = self.content(owner)?;
+        if i64::try_from(content.size).is_err() {
+            let what = format!("a file of {} bytes", content.size);
+            return Err(Error::Limit { what, expected: "less than 8 EiB".into() });
+        }
         let shape = match content.tail {
             _ if content.size == 0 => Shape::Empty,
             Tail::Packed(offset) if self.contents.pieces(owner).next().is_none() => Shape::Fragment(offset),

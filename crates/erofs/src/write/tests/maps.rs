@@ -1,6 +1,6 @@
 //! Forms of maps: which is chosen, and that the reader finds the same extents.
 
-use packline_volume::{Piece as Read, Pieces};
+use packline_volume::Piece as Read;
 
 use super::*;
 use crate::format::inode::Layout;
@@ -94,7 +94,8 @@ fn encoded_extents_have_the_shortest_records() {
 #[test]
 fn clusters_are_compact_if_they_are_consecutive() {
     let plan = |pieces: &[Piece], fragment| written(&one(pieces, fragment), Form::Clusters).0;
-    let consecutive = [coded(20_000, 8192, 8192), coded(50_000, 16_384, 12_288), plain(8192, 28_672), coded(5000, 36_864, 4096)];
+    let consecutive =
+        [coded(20_000, 8192, 8192), coded(50_000, 16_384, 12_288), plain(8192, 28_672), coded(5000, 36_864, 4096)];
     assert_eq!(plan(&consecutive, None).layout(), Layout::CompressedCompact);
     assert_eq!(plan(&consecutive, None).start(), 8);
     assert_eq!(plan(&consecutive, Some((5000, 77))).layout(), Layout::CompressedCompact);
@@ -114,8 +115,8 @@ fn chunks_are_as_large_as_the_parts_of_a_file() {
     assert_eq!((chunks.layout(), chunks.start()), (Layout::Chunks, 4));
     let numbers: Vec<u32> = bytes.chunks(4).map(|number| u32::from_le_bytes(number.try_into().unwrap())).collect();
     assert_eq!(numbers, [2, u32::MAX, 2, 18]);
-    let (hole, bytes) = plan(&[hole(1_000_000)]);
-    assert_eq!((hole.start(), bytes), (8, vec![0xff; 4]));
+    let (zeros, bytes) = plan(&[hole(1_000_000)]);
+    assert_eq!((zeros.start(), bytes), (8, vec![0xff; 4]));
     assert_eq!(plan(&[hole(1)]).1, [0xff; 4]);
     assert_eq!(plan(&[plain(4096, 8192), plain(4096, 0)]).1, [2, 0, 0, 0, 0, 0, 0, 0]);
 }
@@ -123,12 +124,16 @@ fn chunks_are_as_large_as_the_parts_of_a_file() {
 #[test]
 fn pieces_that_do_not_fit_a_form_are_rejected() {
     for (form, pieces, expected) in [
-        (Form::Clusters, vec![coded(5000, 8192, 4096), coded(3000, 12_288, 4096), coded(5000, 16_384, 4096)], "two extents"),
+        (
+            Form::Clusters,
+            vec![coded(5000, 8192, 4096), coded(3000, 12_288, 4096), coded(5000, 16_384, 4096)],
+            "two extents",
+        ),
         (Form::Clusters, vec![coded(5000, 8192, 4095)], "4095 bytes"),
         (Form::Clusters, vec![coded(5000, 8191, 4096)], "at byte 8191"),
         (Form::Clusters, vec![coded(5000, 8192, 257 * 4096)], "1052672 bytes"),
-        (Form::Extents, vec![coded(5000, 8192, 0)], "in 0 bytes"),
-        (Form::Extents, vec![plain((1 << 20) + 1, 8192)], "in 1048577 bytes"),
+        (Form::Extents, vec![coded(5000, 8192, 0)], "in 0 at"),
+        (Form::Extents, vec![plain((1 << 20) + 1, 8192)], "in 1048577 at"),
         (Form::Flat, vec![plain(5000, 8193)], "8193"),
         (Form::Flat, vec![coded(5000, 8192, 4096)], "Coded"),
         (Form::Flat, vec![plain(5000, 8192), plain(5000, 4096)], "multiples of 8"),
@@ -145,6 +150,22 @@ fn pieces_that_do_not_fit_a_form_are_rejected() {
     assert!(fault(&overlapping, Form::Clusters).contains("sound"));
     let overlapping = one(&[coded(5000, 8192, 4096), coded(1000, 12_288, 4096)], Some((100, 0)));
     assert!(fault(&overlapping, Form::Clusters).contains("two extents"));
+}
+
+#[test]
+fn sizes_beyond_the_format_are_rejected_and_others_take_little() {
+    for form in [Form::Clusters, Form::Flat, Form::Extents] {
+        assert!(fault(&one(&[hole(1 << 63)], None), form).contains("less than 8 EiB"));
+        let largest = one(&[hole(i64::MAX as u64)], None);
+        let planned = maker(&largest, form).plan(Owner::File(0));
+        match form {
+            Form::Clusters => assert!(planned.unwrap_err().to_string().contains("at most 64 TiB")),
+            // One record of 32 bytes at a multiple of 32.
+            Form::Extents => assert_eq!(planned.unwrap().end(32), 96),
+            // Chunks of 8 TiB.
+            Form::Flat => assert_eq!(planned.unwrap().end(32), 32 + 4 * (1 << 20)),
+        }
+    }
 }
 
 #[test]

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use packline_blocks::{BlockSize, Fragments, Written};
 use packline_codec::Spec;
 use packline_testkit::model::{Node, NodeKind};
-use packline_tree::{Device, Entry, Kind, Meta, Namespace, Tree, Xattr};
+use packline_tree::{Device, Entry, Kind, Meta, Namespace, Time, Tree, Xattr};
 use packline_volume::{Files, Node as Found, NodeId, RandomSettings, Volume, Walk};
 
 use super::metadata::{ImageEnd, Source, write_metadata};
 use crate::format::superblock::{compat, incompat};
 use crate::options::{BLOCK, Form, Options, Uuid};
-use crate::read::{Image, Opening, Origin};
+use crate::read::Image;
 use crate::{Kernel, XattrTable};
 use store::Store;
 
@@ -49,7 +49,7 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
 }
 
 fn tree_of(nodes: &[Node], store: &mut Store, xattrs: &mut XattrTable) -> Tree {
-    let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 });
+    let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() });
     let mut last = None;
     for (number, node) in nodes.iter().enumerate() {
         let entry = entry(node);
@@ -59,7 +59,10 @@ fn tree_of(nodes: &[Node], store: &mut Store, xattrs: &mut XattrTable) -> Tree {
                 content.each(&mut |part| bytes.extend_from_slice(part));
                 // Some files share everything with the one before.
                 let same = last.take().filter(|(known, _)| *known == bytes && number % 2 == 0);
-                let payload = same.map_or_else(|| store.add(&bytes), |(_, payload)| store.add_same(payload));
+                let payload = match same {
+                    Some((_, payload)) => store.add_same(payload),
+                    None => store.add(&bytes),
+                };
                 last = Some((bytes, payload));
                 payload
             }
@@ -82,13 +85,13 @@ fn entry(node: &Node) -> Entry {
         NodeKind::Fifo => Kind::Fifo,
         NodeKind::Socket => Kind::Socket,
     };
-    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: node.mtime };
+    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: Time::from_seconds(node.mtime) };
     let xattr = |(name, value): &(Vec<u8>, Vec<u8>)| Xattr { name: name.clone(), value: value.clone() };
     Entry { path: node.path.clone(), kind, meta, xattrs: node.xattrs.iter().map(xattr).collect() }
 }
 
 fn open(image: Vec<u8>) -> Image {
-    Image::open(Arc::new(image), &[], Opening { origin: Origin::At(0), metadata_cache: 1 << 20 }).unwrap()
+    Image::open(Arc::new(image), &[], 0, 1 << 20).unwrap()
 }
 
 /// Compares an image with its tree: everything of each entry, names of one inode, and look-ups.
@@ -106,7 +109,11 @@ fn compare(nodes: &[Node], image: &Image) {
         }
         let what = visit.path.escape_ascii().to_string();
         let meta = visit.inode.meta;
-        assert_eq!((meta.mode, meta.uid, meta.gid, meta.mtime), (node.mode, node.uid, node.gid, node.mtime), "{what}");
+        assert_eq!(
+            (meta.mode, meta.uid, meta.gid, meta.mtime.seconds()),
+            (node.mode, node.uid, node.gid, node.mtime),
+            "{what}"
+        );
         let mut xattrs = Volume::xattrs(image, &visit.inode).unwrap();
         xattrs.sort();
         let mut wanted = entry(node).xattrs;
@@ -164,13 +171,20 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 }
 
 /// Options of each form.
-fn forms() -> [Options; 5] {
+fn forms() -> [Options; 6] {
     let options = |codec, minor| Options {
         kernel: Kernel::new(6, minor),
         block_size: BlockSize::default(),
         ..Options::new(Spec::parse(codec).unwrap())
     };
-    [options("none", 10), options("lz4", 1), options("zstd", 10), options("lz4", 15), options("zstd", 15)]
+    [
+        options("none", 10),
+        options("lz4", 1),
+        options("zstd", 10),
+        options("none", 15),
+        options("lz4", 15),
+        options("zstd", 15),
+    ]
 }
 
 #[test]
@@ -201,7 +215,7 @@ fn directories_and_links_of_all_sizes() {
 
 #[test]
 fn an_image_has_the_features_that_it_needs() {
-    let [none, lz4, _, _, wide] = forms();
+    let [none, lz4, _, plain, _, wide] = forms();
     let features = |nodes: &[Node], options: &Options| open(make(nodes, options, 1).image).superblock().incompat;
     assert_eq!(features(&[Node::dir(""), Node::file("a", [7; 3000])], &none), 0);
     let mut holes = vec![7; 4096];
@@ -211,6 +225,7 @@ fn an_image_has_the_features_that_it_needs() {
     let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
     assert_eq!(features(&[Node::dir("")], &alone), coded);
     assert_eq!(features(&[Node::dir("")], &wide), coded | incompat::FRAGMENTS | incompat::WIDE);
+    assert_eq!(features(&[Node::dir("")], &plain), incompat::FRAGMENTS | incompat::WIDE);
     let superblock = open(make(&[Node::dir("")], &none, 1).image).superblock().clone();
     assert_eq!(superblock.compat, compat::CHECKSUM | compat::MTIME | compat::XATTR_FILTER);
 }
@@ -281,8 +296,15 @@ fn devices_that_the_format_has_no_space_for_are_named() {
     let mut xattrs = XattrTable::default();
     let tree = tree_of(&nodes, &mut store, &mut xattrs);
     let mut sink = vec![0; BLOCK as usize];
-    let source =
-        Source { tree: &tree, contents: &store, xattrs: &xattrs, options: &none, zeros: None, data_end: BLOCK, data_sum: 0 };
+    let source = Source {
+        tree: &tree,
+        contents: &store,
+        xattrs: &xattrs,
+        options: &none,
+        zeros: None,
+        data_end: BLOCK,
+        data_sum: 0,
+    };
     let error = write_metadata(&mut sink, Written::new(false), &source).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "d: device 4096:0 (expected at most 4095:1048575)");
 }

@@ -31,7 +31,7 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(options: &Options, seed: u64) -> Store {
         let form = options.form();
-        let encoder = (form != Form::Flat).then(|| options.codec.encoder(128 << 10).unwrap());
+        let encoder = options.bare_codec().map(|_| options.codec.encoder(128 << 10).unwrap());
         let mut store = Store {
             image: vec![0; BLOCK as usize],
             zeros: None,
@@ -139,7 +139,9 @@ impl Store {
         let block = BLOCK as usize;
         let compressed = self.compressed(content);
         let is_whole = self.form != Form::Extents;
-        let bytes = compressed.as_ref().map_or(content.len(), |bytes| if is_whole { bytes.len().next_multiple_of(block) } else { bytes.len() });
+        let bytes = compressed
+            .as_ref()
+            .map_or(content.len(), |bytes| if is_whole { bytes.len().next_multiple_of(block) } else { bytes.len() });
         let start = self.image.len() as u64;
         match compressed.filter(|_| bytes < content.len()) {
             Some(compressed) => {

@@ -86,7 +86,7 @@ fn attributes(random: &mut Random, mut node: Node) -> Node {
         node = node.owner(random.below(1 << 20) as u32, u32::MAX - 1);
     }
     node = node.time(match random.below(8) {
-        0 => -random.below(1 << 40) as i64,
+        0 => -(random.below(1 << 40) as i64),
         1 => random.below(1 << 34) as i64,
         2 => random.below(1 << 31) as i64,
         _ => 1_700_000_000,

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use packline_tree::text::quote;
-use packline_tree::{Bytes, DirectoryOptions, Error, Glob, HostFile, Kind, MountPoints, Slash};
+use packline_tree::{Bytes, DirectoryOptions, Error, Glob, HostFile, Kind, MountPoints, Slash, Time};
 use packline_tree::{ScannedEntry, Scanner};
 
 use super::nodes::{Node, Nodes, parent};
@@ -72,7 +72,7 @@ impl GlobWalk<'_> {
         reached && self.glob.types.contains(kind) && matches()
     }
 
-    fn node(&mut self, path: &[u8], found: ScannedEntry, directory: &Path, mtime: i64) -> Node {
+    fn node(&mut self, path: &[u8], found: ScannedEntry, directory: &Path, mtime: Time) -> Node {
         let mtime = if self.glob.keep_time { found.entry.meta.mtime } else { mtime };
         let meta = self.line.meta(found.entry.meta, mtime);
         if let Some(first) = self.first_name(path, &found) {

@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use packline_tree::text::{TextLine, quote};
-use packline_tree::{Entry, Error, HostFile, Kind, Meta};
+use packline_tree::{Entry, Error, HostFile, Kind, Meta, Time};
 
 use super::{PackKind, PackLine};
 use nodes::{Node, Nodes};
@@ -69,7 +69,7 @@ impl Listing {
 
 impl PackLine {
     /// The attributes of an entry. A `*` in the line means the attribute of the host.
-    fn meta(&self, host: Meta, mtime: i64) -> Meta {
+    fn meta(&self, host: Meta, mtime: Time) -> Meta {
         Meta {
             mode: self.mode.unwrap_or(host.mode),
             uid: self.uid.unwrap_or(host.uid),

@@ -22,7 +22,7 @@ pub(super) struct Node {
 
 impl Node {
     pub fn new(kind: Kind) -> Node {
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::default();
         Node { kind, meta, host: None, line: 0, implied: false }
     }
 

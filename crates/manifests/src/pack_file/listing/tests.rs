@@ -3,7 +3,7 @@
 use super::*;
 use crate::parse_pack_file;
 
-const DEFAULTS: Meta = Meta { mode: 0o711, uid: 5, gid: 6, mtime: 99 };
+const DEFAULTS: Meta = Meta::new(0o711, 5, 6, 99);
 
 type Listed = (Entry, Option<HostFile>);
 
@@ -47,12 +47,12 @@ fn an_implied_directory_may_have_a_later_line() {
     let found = entries("file /x/y/f 0644 1 2 a\ndir /x 0700 3 4\nslink /s 0644 7 8 to", host.path());
     assert_eq!(paths(&found), ["", "s", "x", "x/y", "x/y/f"]);
     assert_eq!(find(&found, "").0.meta, DEFAULTS);
-    assert_eq!(find(&found, "x").0.meta, Meta { mode: 0o700, uid: 3, gid: 4, mtime: 99 });
+    assert_eq!(find(&found, "x").0.meta, Meta::new(0o700, 3, 4, 99));
     assert_eq!(find(&found, "x/y").0.meta, DEFAULTS);
     assert_eq!(find(&found, "s").0.meta.mode, 0o777);
     let file = find(&found, "x/y/f");
     assert_eq!(file.0.kind, Kind::File { size: 5 });
-    assert_eq!(file.0.meta, Meta { mode: 0o644, uid: 1, gid: 2, mtime: 99 });
+    assert_eq!(file.0.meta, Meta::new(0o644, 1, 2, 99));
     assert_eq!(host_of(file), Some(&*host.path().join("a")));
 }
 
@@ -149,11 +149,11 @@ fn globs_set_the_attributes_of_the_line() {
     let found = entries("glob /g 0640 7 * .", host.path());
     let owner = fs::metadata(host.path()).unwrap();
     assert_eq!(find(&found, "g").0.meta, DEFAULTS);
-    assert_eq!(find(&found, "g/a").0.meta, Meta { mode: 0o640, uid: 7, gid: owner.gid(), mtime: 99 });
+    assert_eq!(find(&found, "g/a").0.meta, Meta::new(0o640, 7, owner.gid(), 99));
     assert_eq!(find(&found, "g/l").0.meta.mode, 0o777);
     assert_eq!(find(&found, "g/z").0.kind, Kind::HardLink(b"g/a".into()));
     assert_eq!(host_of(find(&found, "g/sub/g")), Some(&*host.path().join("./sub/g")));
     let found = entries("glob /g * * * -keeptime -nohardlinks .", host.path());
-    assert_eq!(find(&found, "g/a").0.meta.mtime, fs::metadata(host.path().join("a")).unwrap().mtime());
+    assert_eq!(find(&found, "g/a").0.meta.mtime, Time::of_metadata(&fs::metadata(host.path().join("a")).unwrap()));
     assert_eq!(find(&found, "g/z").0.kind, Kind::File { size: 5 });
 }

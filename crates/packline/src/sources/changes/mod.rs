@@ -7,7 +7,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use packline_runtime::escape::Escape;
-use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Xattr};
+use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Time, Xattr};
 
 use super::attribute_overrides::AttributeOverrides;
 use crate::error::Error;
@@ -138,7 +138,8 @@ impl Changes {
         let meta = &mut entry.meta;
         meta.uid = self.uid.unwrap_or(meta.uid);
         meta.gid = self.gid.unwrap_or(meta.gid);
-        meta.mtime = self.mtime.unwrap_or(meta.mtime).min(self.mtime_most.unwrap_or(i64::MAX));
+        let time = self.mtime.map_or(meta.mtime, Time::from_seconds);
+        meta.mtime = self.mtime_most.map_or(time, |most| time.min(Time::from_seconds(most)));
     }
 
     fn check_xattrs(

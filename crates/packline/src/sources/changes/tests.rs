@@ -1,11 +1,11 @@
 //! Tests of what is changed in entries.
 
-use packline_tree::Meta;
+use packline_tree::{Meta, Time};
 
 use super::*;
 
 fn entry(path: &str, kind: Kind) -> Entry {
-    let meta = Meta { mode: 0o644, uid: 1, gid: 2, mtime: 1000 };
+    let meta = Meta::new(0o644, 1, 2, 1000);
     Entry { path: path.into(), kind, meta, xattrs: Vec::new() }
 }
 
@@ -31,11 +31,15 @@ fn the_default_changes_nothing() {
 fn owners_and_times() {
     let changes = Changes { uid: Some(7), gid: Some(8), mtime_most: Some(900), ..Changes::default() };
     let changed = apply(&changes, entry("a", Kind::Dir)).unwrap();
-    assert_eq!(changed.meta, Meta { mode: 0o644, uid: 7, gid: 8, mtime: 900 });
+    assert_eq!(changed.meta, Meta::new(0o644, 7, 8, 900));
     let later = Changes { mtime_most: Some(1001), ..Changes::default() };
-    assert_eq!(apply(&later, entry("a", Kind::Dir)).unwrap().meta.mtime, 1000);
+    assert_eq!(apply(&later, entry("a", Kind::Dir)).unwrap().meta.mtime.seconds(), 1000);
+    let most = Changes { mtime_most: Some(1000), ..Changes::default() };
+    let mut after = entry("a", Kind::Dir);
+    after.meta.mtime = Time::new(1000, 1);
+    assert_eq!(apply(&most, after).unwrap().meta.mtime, Time::from_seconds(1000));
     let fixed = Changes { mtime: Some(5), ..Changes::default() };
-    assert_eq!(apply(&fixed, entry("a", Kind::Dir)).unwrap().meta.mtime, 5);
+    assert_eq!(apply(&fixed, entry("a", Kind::Dir)).unwrap().meta.mtime, Time::from_seconds(5));
 }
 
 #[test]

@@ -105,10 +105,12 @@ impl Writing {
         let mut source = DirectorySource::open(&tar.path, options)?;
         let mut warnings = Vec::new();
         let mut buffer = vec![0; STEP];
-        while let Some(entry) = source.next_entry()? {
+        while let Some(mut entry) = source.next_entry()? {
             if cancel.is_cancelled() {
                 return Err(stopped(io::ErrorKind::Interrupted.into()));
             }
+            // A fraction of a second would need an extended header of 1 KiB for each entry.
+            entry.meta.mtime = entry.meta.mtime.floor();
             match self.begin(&entry) {
                 Ok(()) => self.entry(&entry, &mut source, &mut buffer, out)?,
                 Err(Unstorable::Socket) => warnings.push(left_out(tar, &entry)),

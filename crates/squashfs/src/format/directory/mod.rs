@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn tree(names: impl Iterator<Item = String>) -> Tree {
-        let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::new(0o755, 0, 0, 0);
         let mut namespace = Namespace::new(meta);
         for name in names {
             let entry = Entry { path: name.into(), kind: Kind::File { size: 0 }, meta, xattrs: Vec::new() };

@@ -89,7 +89,7 @@ impl Decoder<'_> {
             return Err(self.fault(format!("inode number {number}"), &format!("1 to {most}")));
         }
         let [uid, gid] = [self.id(uid)?, self.id(gid)?];
-        let meta = Meta { mode: mode & 0o7777, uid, gid, mtime: i64::from(mtime) };
+        let meta = Meta::new(mode & 0o7777, uid, gid, i64::from(mtime));
         Ok(Head { meta, number, extended })
     }
 

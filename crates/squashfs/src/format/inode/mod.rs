@@ -60,7 +60,7 @@ impl Common {
         out.put_u16(self.meta.mode & 0o7777);
         out.put_u16(self.uid);
         out.put_u16(self.gid);
-        out.put_u32(clamp_time(self.meta.mtime));
+        out.put_u32(clamp_time(self.meta.mtime.seconds()));
         out.put_u32(self.number);
     }
 
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::TailPlace;
 
-    const META: Meta = Meta { mode: 0o100_644, uid: 0, gid: 0, mtime: 0x0102_0304 };
+    const META: Meta = Meta::new(0o100_644, 0, 0, 0x0102_0304);
     const COMMON: Common = Common { meta: META, uid: 1, gid: 2, number: 3, links: 1, xattr: NO_XATTR };
     const LAYOUT: FileLayout = FileLayout { size: 5, sparse: 0, start: 96, first_block: 0, blocks: 0, tail: None };
 

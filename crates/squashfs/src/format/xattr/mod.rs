@@ -47,7 +47,7 @@ impl XattrTable {
     /// 4 GiB or more, or if there are 2^32 - 1 sets already.
     pub fn add(&mut self, xattrs: &[Xattr], entry: &[u8]) -> Result<u32, Error> {
         check_size(xattrs, entry)?;
-        self.sets.add(xattrs, entry, &|name| key(name).ok_or_else(|| unsupported(name, entry)))
+        self.sets.add(xattrs, entry, |name| key(name).ok_or_else(|| unsupported(name, entry)))
     }
 
     /// Whether the format can store an attribute of this name: `user.`, `trusted.` or `security.`, then 1 to 65,535 bytes.
@@ -185,7 +185,8 @@ mod tests {
     fn keys_have_the_number_of_the_prefix() {
         let mut table = XattrTable::new();
         assert_eq!(table.add(&xattrs(&[("user.a", "1"), ("security.b", "2")]), b"entry").unwrap(), 0);
-        let all: Vec<_> = table.sets.pairs(0).map(|(key, value)| (table.sets.key(key), table.sets.value(value))).collect();
+        let all: Vec<_> =
+            table.sets.pairs(0).map(|(key, value)| (table.sets.key(key), table.sets.value(value))).collect();
         assert_eq!(all, [(&b"\x02b"[..], &b"2"[..]), (b"\0a", b"1")]);
     }
 

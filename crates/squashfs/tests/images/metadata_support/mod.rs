@@ -94,7 +94,7 @@ pub struct Source {
 
 /// Returns the input of an image from a model; all files must be empty.
 pub fn source(nodes: &[Node], options: &Options) -> Source {
-    let mut namespace = Namespace::new(Meta { mode: 0o755, uid: 0, gid: 0, mtime: 0 });
+    let mut namespace = Namespace::new(Meta::new(0o755, 0, 0, 0));
     let mut data = DataLayout { end: data_start(options).unwrap(), ..DataLayout::default() };
     let mut xattrs = XattrTable::new();
     for node in nodes {
@@ -123,7 +123,7 @@ fn entry(node: &Node) -> Entry {
         NodeKind::Socket => Kind::Socket,
     };
     let xattrs = node.xattrs.iter().map(|(name, value)| Xattr { name: name.clone(), value: value.clone() });
-    let meta = Meta { mode: node.mode, uid: node.uid, gid: node.gid, mtime: node.mtime };
+    let meta = Meta::new(node.mode, node.uid, node.gid, node.mtime);
     Entry { path: node.path.clone(), kind, meta, xattrs: xattrs.collect() }
 }
 

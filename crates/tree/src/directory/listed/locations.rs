@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn paths_come_back() {
         let mut locations = FileLocations::default();
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::default();
         let mut numbers = Vec::new();
         for (path, kind) in [
             ("", Kind::Dir),

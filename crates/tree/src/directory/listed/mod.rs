@@ -240,6 +240,6 @@ impl Finder for Later {
 
 /// An entry that is used only for its content.
 fn unnamed(path: Bytes, size: u64) -> Entry {
-    let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+    let meta = Meta::default();
     Entry { path, kind: Kind::File { size }, meta, xattrs: Vec::new() }
 }

@@ -9,10 +9,10 @@ use std::path::Path;
 use packline_runtime::escape::Escape;
 use rustix::fs::{FileType, Stat};
 
-use crate::Meta;
 use crate::directory::fault::Fault;
 use crate::directory::found::{ScannedEntry, UNSIZED_MOST};
-use crate::directory::stat::{self, FileId, ModifiedAt};
+use crate::directory::stat::{self, FileId};
+use crate::{Meta, Time};
 
 /// Maximum number of times that a shrinking file is read again.
 const AGAIN_MOST: u32 = 3;
@@ -82,7 +82,7 @@ pub(super) struct ChangeCheck {
     /// The size that the system reports, which differs from `size` in /proc and /sys.
     reported: u64,
     id: Option<FileId>,
-    modified: Option<ModifiedAt>,
+    modified: Option<Time>,
     /// Whether `size` can change.
     resizable: bool,
     /// Whether any file under the entry's name is acceptable.
@@ -120,7 +120,7 @@ impl ChangeCheck {
         let replaced = self.check(stat)?;
         let found = stat::size(stat);
         // A file whose time was not kept in the list is compared with its state before it is read.
-        self.modified.get_or_insert(stat::modified(stat));
+        self.modified.get_or_insert(Time::of_stat(stat));
         if replaced.is_some() || self.resizable && found < self.reported {
             let shrank = Change::Shrank(self.reported, found, Rest::LeftOut);
             self.cause = Some(replaced.map_or(shrank, |_| Change::Replaced));
@@ -138,7 +138,7 @@ impl ChangeCheck {
     pub fn end(&mut self, stat: &Stat, ended: Option<u64>) -> Result<Option<Meta>, Fault> {
         let replaced = self.check(stat)?;
         let found = stat::size(stat);
-        let modified = self.modified.is_some_and(|modified| modified != stat::modified(stat));
+        let modified = self.modified.is_some_and(|modified| modified != Time::of_stat(stat));
         let (now, next) = match ended {
             _ if replaced.is_some() => (Some(Change::Replaced), Some(found)),
             // It was truncated and written again. Files of /proc report 0 bytes.
@@ -157,7 +157,7 @@ impl ChangeCheck {
             self.reported = found;
         }
         // A further reading is compared with this state: a file of /sys, which reports more bytes than it has, changes its time only once.
-        self.modified = Some(stat::modified(stat));
+        self.modified = Some(Time::of_stat(stat));
         self.now = now;
         self.next = next;
         Ok(replaced)
@@ -201,7 +201,7 @@ impl ChangeCheck {
             return Err(Fault::Replaced);
         }
         self.id = Some(stat::id(stat));
-        self.modified = Some(stat::modified(stat));
+        self.modified = Some(Time::of_stat(stat));
         Ok(Some(stat::meta(stat)))
     }
 }
@@ -214,7 +214,7 @@ mod tests {
 
     /// The check of a file of this size, and the state of a file that was written `seconds` after the epoch.
     fn listed(size: u64, measured: bool) -> (ChangeCheck, impl Fn(u64, i64) -> Stat) {
-        let meta = Meta { mode: 0, uid: 0, gid: 0, mtime: 0 };
+        let meta = Meta::default();
         let entry = Entry { path: b"f".to_vec(), kind: Kind::File { size }, meta, xattrs: Vec::new() };
         let found = ScannedEntry { measured, ..ScannedEntry::new(entry, FileLocation::Nowhere) };
         let some_file = tempfile::NamedTempFile::new().unwrap();

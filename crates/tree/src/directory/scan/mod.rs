@@ -21,7 +21,7 @@ use crate::directory::found::{FileLocation, ScannedEntry, at_flags};
 use crate::directory::stat::{self, FileId};
 use crate::directory::xattr::{XattrReader, join};
 use crate::directory::{DirectoryOptions, MountPoints, NotFollowed, OPEN_DIRECTORIES, ReadErrors, Symlinks};
-use crate::{Bytes, Entry, Error, Kind, PATH_MAX};
+use crate::{Bytes, Entry, Error, Kind, PATH_MAX, Time};
 use frame::{Frame, stat_at};
 pub(super) use frame::{open_directory, open_root};
 
@@ -306,7 +306,7 @@ impl Scanner {
         let location = if again { FileLocation::Nowhere } else { FileLocation::In { directory, followed } };
         let id = Some(file);
         let sparse = stat::is_sparse(&stat);
-        let modified = Some(stat::modified(&stat));
+        let modified = Some(Time::of_stat(&stat));
         let wants_xattrs = self.options.xattrs && !again;
         Ok(ScannedEntry { id, shared, sparse, wants_xattrs, modified, ..ScannedEntry::new(entry, location) })
     }

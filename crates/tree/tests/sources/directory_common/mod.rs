@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use packline_tree::{Device, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, Meta, Source, Xattr};
+use packline_tree::{Device, DirectoryOptions, DirectorySource, Entry, Error, Extent, Kind, Meta, Source, Time, Xattr};
 
 /// Entries, each with its content if it is a regular file.
 pub type Contents = Vec<(Entry, Option<Vec<u8>>)>;
@@ -61,7 +61,8 @@ pub fn walk(root: &Path) -> Contents {
 fn visit(root: &Path, path: &[u8], first: &mut std::collections::BTreeMap<(u64, u64), Vec<u8>>, all: &mut Contents) {
     let host = if path.is_empty() { root.to_owned() } else { root.join(OsStr::from_bytes(path)) };
     let stat = fs::symlink_metadata(&host).unwrap();
-    let meta = Meta { mode: (stat.mode() & 0o7777) as u16, uid: stat.uid(), gid: stat.gid(), mtime: stat.mtime() };
+    let meta =
+        Meta { mode: (stat.mode() & 0o7777) as u16, uid: stat.uid(), gid: stat.gid(), mtime: Time::of_metadata(&stat) };
     let id = (stat.dev(), stat.ino());
     if !stat.is_dir() && stat.nlink() > 1 {
         if let Some(target) = first.get(&id) {

@@ -2,7 +2,7 @@
 
 use packline::requests::EntryEdit;
 use packline_manifests::ModeChange;
-use packline_tree::{Entry, Error, Kind, Meta, Xattr};
+use packline_tree::{Entry, Error, Kind, Meta, Time, Xattr};
 
 use crate::compat::squashfs_tools::name_pattern::XattrFilter;
 use crate::host::Host;
@@ -22,7 +22,7 @@ pub enum TimeRule {
 pub fn own_root(host: &Host) -> Meta {
     let uid = rustix::process::getuid().as_raw();
     let gid = rustix::process::getgid().as_raw();
-    Meta { mode: 0o777, uid, gid, mtime: host.now.into() }
+    Meta::new(0o777, uid, gid, host.now.into())
 }
 
 #[derive(Debug, Clone, Default)]
@@ -98,7 +98,7 @@ impl Edits {
             }
             meta.uid = uid.unwrap_or(meta.uid);
             meta.gid = gid.unwrap_or(meta.gid);
-            meta.mtime = mtime.unwrap_or(meta.mtime);
+            meta.mtime = mtime.map_or(meta.mtime, Time::from_seconds);
         }
         let change = if directory { &self.directory_mode } else { &self.file_mode };
         meta.mode = change.as_ref().map_or(meta.mode, |change| change.apply(meta.mode, directory));
@@ -106,8 +106,8 @@ impl Edits {
         meta.gid = self.gid.unwrap_or(meta.gid).checked_add(self.id_offset)?;
         meta.mtime = match self.time {
             TimeRule::Keep => meta.mtime,
-            TimeRule::Set(time) => time,
-            TimeRule::AtMost(most) => meta.mtime.min(most),
+            TimeRule::Set(time) => Time::from_seconds(time),
+            TimeRule::AtMost(most) => meta.mtime.min(Time::from_seconds(most)),
         };
         Some(meta)
     }

@@ -72,7 +72,7 @@ impl Priorities {
     pub fn list(&self, source: Source, output: &Path, symlinks: Symlinks) -> Result<List, Failure> {
         let (parts, root) = match source {
             Source::Directory { path: directory, options } => {
-                (vec![Part::new(directory, options, Bytes::new())], Meta { mode: 0, uid: 0, gid: 0, mtime: 0 })
+                (vec![Part::new(directory, options, Bytes::new())], Meta::default())
             }
             Source::Directories { parts, root } => (parts, root),
             _ => return Err(Failure::failed("the source cannot be listed (expected directories and files)")),

@@ -218,7 +218,7 @@ pub fn latest_time(source: &Source) -> Result<u32, Failure> {
         let mut options = options.clone();
         options.xattrs = false;
         let entries = scan(directory, options, &mut |_| {}).map_err(Failure::failed)?;
-        let times = entries.iter().map(|(entry, _)| entry.meta.mtime.clamp(0, u32::MAX.into()) as u32);
+        let times = entries.iter().map(|(entry, _)| entry.meta.mtime.seconds().clamp(0, u32::MAX.into()) as u32);
         Ok(times.max().unwrap_or(0))
     };
     match source {

@@ -90,7 +90,8 @@ impl Long {
             }
             node => format!("{:>width$}", size(node)),
         };
-        let moment = Moment::of(meta.mtime + (self.utc_offset)(meta.mtime));
+        let seconds = meta.mtime.seconds();
+        let moment = Moment::of(seconds + (self.utc_offset)(seconds));
         let time = if self.full_precision { moment.iso() } else { moment.minute() };
         let mode = mode_string(inode.node_type(), meta.mode);
         [mode.as_bytes(), b" ", &user, b"/", &group, format!(" {extent} {time} ").as_bytes()].concat()

@@ -3,7 +3,7 @@
 use packline_image::AttributeRules;
 use packline_manifests::ModeChange;
 use packline_squashfs::read::NodeType;
-use packline_tree::Meta;
+use packline_tree::{Meta, Time};
 
 use super::Attributes;
 use crate::compat::squashfs_tools::name_pattern::XattrFilter;
@@ -31,7 +31,7 @@ impl AttributeRules for Restored {
             mode: change.as_ref().map_or(meta.mode, |change| change.apply(meta.mode, directory)),
             uid: self.uid.unwrap_or(meta.uid),
             gid: self.gid.unwrap_or(meta.gid),
-            mtime: self.time.unwrap_or(meta.mtime),
+            mtime: self.time.map_or(meta.mtime, Time::from_seconds),
         }
     }
 

@@ -175,7 +175,7 @@ pub fn stat(image: &SquashFsImage, path: &[u8], io: &mut Io) -> Result<(), Failu
         format!("Access: 0{:o}", meta.mode),
         format!("UID: {} (index = {})", meta.uid, raw.uid_index),
         format!("GID: {} (index = {})", meta.gid, raw.gid_index),
-        format!("Last modified: {} ({})", Moment::of(meta.mtime).mail(), meta.mtime),
+        format!("Last modified: {} ({})", Moment::of(meta.mtime.seconds()).mail(), meta.mtime),
     ];
     if inode.node_type() != NodeType::File || inode.extended {
         lines.push(format!("Hard link count: {}", inode.links));

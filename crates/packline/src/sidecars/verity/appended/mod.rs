@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape as _;
-use packline_runtime::{FileInput, Input, Observer, Temporaries, WriteBehind};
+use packline_runtime::{FileInput, Input, InputChange, Observer, Temporaries, WriteBehind};
 use packline_verity::{
     BLOCK, Leaves, Salt, Superblock, Tree, Uuid, find_appended, find_incomplete, incomplete_mark, write_tree,
 };
@@ -224,12 +224,8 @@ impl Input for Front {
         self.file.read_at(offset, buffer)
     }
 
-    fn changed(&self) -> io::Result<bool> {
-        self.file.changed()
-    }
-
-    fn rewritten(&self) -> io::Result<bool> {
-        self.file.rewritten()
+    fn change(&self) -> io::Result<InputChange> {
+        self.file.change()
     }
 }
 

@@ -91,7 +91,7 @@ pub fn with_general_options(command: Command) -> Command {
     // `list` uses -h for something else.
     let is_free = command.get_arguments().all(|argument| argument.get_short() != Some('h'));
     let help = if is_free { help.short('h') } else { help };
-    let help = help.help("Print help: --help has all options, -h the most used ones");
+    let help = help.help("Print help: -h for the most used options only");
     let command = command.disable_help_flag(true).disable_version_flag(true).next_help_heading(GENERAL);
     command.arg(help).arg(version_option()).arg(log_option())
 }

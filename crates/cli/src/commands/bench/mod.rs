@@ -69,7 +69,7 @@ struct Choice {
     /// Measure these numbers of worker threads, such as 1,2,4-8 (pack, unpack, serial) [default: number of CPUs]
     #[arg(short, long, value_name = "LIST", value_parser = list(lists::jobs))]
     jobs: Option<List<usize>>,
-    /// Measure these steps (serial). The step pack-stream reads a tar from a pipe, and the step tar writes a tar to a pipe
+    /// Measure these steps (serial): pack-stream packs a tar from a pipe, tar writes a tar
     #[arg(long, value_name = "LIST", default_value = "pack-tar,pack-stream,pack-directory,unpack,tar,verify")]
     #[arg(value_parser = list(lists::steps))]
     steps: List<Step>,

@@ -83,7 +83,8 @@ impl Command for Verify {
          and a missing end mark is a fault.\n\
          If a file of any kind has recovery data in FILE.recovery, it is compared with the recovery data. This finds every \
          changed bit, and reports whether 'packline repair' can repair the file, or whether the file was changed after \
-         FILE.recovery was written.\n\
+         FILE.recovery was written. An encrypted .pln file with recovery data is compared without a key, too; its content \
+         is then not decrypted.\n\
          If one of several files cannot be read, the others are still verified, and the exit status is 1."
             .to_string()
     }

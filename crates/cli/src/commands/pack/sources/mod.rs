@@ -303,7 +303,7 @@ fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
         return;
     }
     let begins = |name: &str| head.starts_with(name.as_bytes());
-    let form = if ["blobs/", "index.json", "oci-layout"].iter().any(|name| begins(name)) {
+    let form = if ["blobs/", "index.json", "oci-layout"].into_iter().any(begins) {
         "oci-archive"
     } else if begins("manifest.json") || head.iter().all(u8::is_ascii_hexdigit) {
         // The names of layers are SHA-256 hashes.

@@ -23,12 +23,12 @@ impl ClusterCoder {
         ClusterCoder { codec: codec.clone(), most: block_size.bytes(), encoder: None, decoding }
     }
 
-    fn fit(&mut self, content: &[u8], room: Room, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
+    fn fit(&mut self, content: &[u8], limit: Room, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
             none => none.insert(self.codec.fitting_encoder(self.most, UNIT)?),
         };
-        encoder.fit(content, room, to)
+        encoder.fit(content, limit, to)
     }
 
     /// Stores a start of `content` at the start of `to`. `None` if there is no space.

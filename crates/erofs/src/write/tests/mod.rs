@@ -145,16 +145,21 @@ fn compare(nodes: &[Node], image: &Image) {
             (NodeKind::Fifo, Found::Fifo) | (NodeKind::Socket, Found::Socket) => {}
             (wanted, found) => panic!("{what}: {found:?} for {wanted:?}"),
         }
-        if let Some((directory, name)) = split(&visit.path) {
-            let directory = image.resolve(directory).unwrap().unwrap();
-            assert_eq!(image.lookup(&directory, name).unwrap().unwrap().inode, visit.inode.at, "{what}");
-        }
+        look_up(image, &visit.path, visit.inode.at);
     }
     assert!(expected.is_empty(), "{:?}", expected.keys());
     for node in nodes {
         if let NodeKind::HardLink(target) = &node.kind {
             assert_eq!(inodes[&node.path], inodes[target]);
         }
+    }
+}
+
+/// Compares a look-up by name with the inode that a walk found.
+fn look_up(image: &Image, path: &[u8], inode: NodeId) {
+    if let Some((directory, name)) = split(path) {
+        let directory = image.resolve(directory).unwrap().unwrap();
+        assert_eq!(image.lookup(&directory, name).unwrap().unwrap().inode, inode, "{}", path.escape_ascii());
     }
 }
 

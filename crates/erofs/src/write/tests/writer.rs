@@ -1,4 +1,4 @@
-//! Images that the writer makes of files.
+//! The writer stores files, and the images are read again.
 
 use packline_engine::Config;
 use packline_testkit::Random;
@@ -99,6 +99,21 @@ fn images_without_fragments_or_sharing_or_holes() {
         compare(&nodes, &open(image));
         let small = Options { block_size: BlockSize::new(8192).unwrap(), fragments: Fragments::SmallFiles, ..options };
         compare(&nodes, &open(pack(&nodes, &small, 0, true).0));
+    }
+}
+
+#[test]
+fn short_holes_of_large_blocks() {
+    let mut nodes = vec![Node::dir("")];
+    for length in [1, 4095, 4096, 5000, 8192, 8193, 1 << 20, (1 << 20) + 5000] {
+        let zeros = vec![0; length];
+        nodes.push(Node::file(format!("zeros{length}"), zeros.clone()));
+        nodes.push(Node::file(format!("start{length}"), [&[7; 5000], &zeros[..]].concat()));
+        nodes.push(Node::file(format!("end{length}"), [&zeros[..], &[7; 5000]].concat()));
+    }
+    let block_size = BlockSize::MAX;
+    for options in forms().into_iter().filter(|options| options.form() == Form::Clusters) {
+        compare(&nodes, &open(pack(&nodes, &Options { block_size, ..options }, 0, true).0));
     }
 }
 

@@ -55,7 +55,7 @@ pub use anchors::{Anchor, add_anchors};
 pub use bare::{BareCodec, BareDecoder};
 pub use coding::Coding;
 pub use error::CodecError;
-pub use fit::{Fitted, FittingEncoder, Room};
+pub use fit::{Capacity, Fitted, FittingEncoder};
 pub use gzip::{GzipEngine, GzipParams, Strategy};
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use libraries::LIBRARIES;

@@ -11,7 +11,7 @@ mod common;
 use std::io::Read;
 
 use common::{MEMORY, SPECS, compress, content, spec};
-use packline_codec::{BareCodec, BlockPart, RawLzma, Room, ZpaqEncoder, ZpaqReader};
+use packline_codec::{BareCodec, BlockPart, Capacity, RawLzma, ZpaqEncoder, ZpaqReader};
 
 /// `struct mallinfo2` of glibc (malloc.h).
 #[repr(C)]
@@ -145,8 +145,8 @@ fn fitting_encoder(text: &str, size: usize) -> Option<String> {
     let mut dst = vec![0; size];
     let before = held();
     let mut encoder = spec.fitting_encoder(size, 512).unwrap();
-    for room in [Room::Units, Room::Bytes(size / 10), Room::Any] {
-        encoder.fit(&src, room, &mut dst).unwrap();
+    for capacity in [Capacity::Units, Capacity::Bytes(size / 10), Capacity::Any] {
+        encoder.fit(&src, capacity, &mut dst).unwrap();
     }
     let took = held().saturating_sub(before);
     complaint(&format!("{text}, {size}: encoder that fills units"), took, stated)

@@ -17,7 +17,7 @@ const WORTH: usize = 32;
 
 /// How much space a result may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum Capacity {
     /// Any: the whole input is encoded.
     Any,
     /// Whole units. A start of the input is encoded that fills its units almost completely. The whole input is encoded if it fits into one
@@ -36,17 +36,17 @@ pub struct Fitted {
     pub stored: usize,
 }
 
-/// Encodes starts of inputs. The result is a pure function of the input, the room and the parameters.
+/// Encodes starts of inputs. The result is a pure function of the input, the space and the parameters.
 pub trait FittingEncoder: Send {
     /// Encodes a start of `src` into `dst`. The input is `src`, or the first bytes of it, up to the largest input of the encoder. `dst` must
     /// be at least as long as the input.
     ///
-    /// Returns `None` if the result is not smaller than its content. With [`Room::Units`], the units that it takes count. The input should
+    /// Returns `None` if the result is not smaller than its content. With [`Capacity::Units`], the units that it takes count. The input should
     /// then be stored plain; the destination's content is unspecified.
     ///
     /// # Errors
     /// [`CodecError::DestinationTooSmall`]; lack of memory.
-    fn fit(&mut self, src: &[u8], room: Room, dst: &mut [u8]) -> Result<Option<Fitted>, CodecError>;
+    fn fit(&mut self, src: &[u8], capacity: Capacity, dst: &mut [u8]) -> Result<Option<Fitted>, CodecError>;
 }
 
 /// Sizes of a result at which the input may be cut.
@@ -105,21 +105,21 @@ struct Fitter<C> {
 
 impl<C: Cutter> Fitter<C> {
     /// The sizes at which a result may be cut.
-    fn marks(&self, room: Room) -> Marks {
-        match room {
-            Room::Any => Marks::NONE,
-            Room::Units => Marks { next: self.unit, step: self.unit },
-            Room::Bytes(most) => Marks { next: most, ..Marks::NONE },
+    fn marks(&self, capacity: Capacity) -> Marks {
+        match capacity {
+            Capacity::Any => Marks::NONE,
+            Capacity::Units => Marks { next: self.unit, step: self.unit },
+            Capacity::Bytes(most) => Marks { next: most, ..Marks::NONE },
         }
     }
 
     /// Where a result should be cut. `None` if it is used as it is.
-    fn cut(&self, room: Room, whole: Fitted) -> Option<Cut> {
+    fn cut(&self, capacity: Capacity, whole: Fitted) -> Option<Cut> {
         let Fitted { content, stored } = whole;
-        match room {
-            Room::Any => None,
-            Room::Bytes(most) => (stored > most).then_some(Cut { whole: stored, most, least: most }),
-            Room::Units => {
+        match capacity {
+            Capacity::Any => None,
+            Capacity::Bytes(most) => (stored > most).then_some(Cut { whole: stored, most, least: most }),
+            Capacity::Units => {
                 let units = stored / self.unit;
                 let most = units * self.unit;
                 if units == 0 || stored == most || stored + SLACK >= most + self.unit {
@@ -136,23 +136,24 @@ impl<C: Cutter> Fitter<C> {
 }
 
 impl<C: Cutter> FittingEncoder for Fitter<C> {
-    fn fit(&mut self, src: &[u8], room: Room, dst: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
+    fn fit(&mut self, src: &[u8], capacity: Capacity, dst: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
         let input = &src[..src.len().min(self.largest)];
         let out = limited(input, dst, self.largest)?;
         if input.len() < 2 {
             return Ok(None);
         }
         // A cut would save a unit here that what is cut off takes again.
-        let is_last = room == Room::Units && input.len() == src.len();
-        let room = if is_last { Room::Any } else { room };
-        let Some(stored) = self.cutter.encode(input, self.marks(room), out)? else { return Ok(None) };
+        let is_last = capacity == Capacity::Units && input.len() == src.len();
+        let capacity = if is_last { Capacity::Any } else { capacity };
+        let Some(stored) = self.cutter.encode(input, self.marks(capacity), out)? else { return Ok(None) };
         let whole = Fitted { content: input.len(), stored };
-        let fitted = match self.cut(room, whole) {
+        let fitted = match self.cut(capacity, whole) {
             None => Some(whole),
-            Some(cut) => self.cutter.cut(input, &cut, out)?.or((room == Room::Units).then_some(whole)),
+            Some(cut) => self.cutter.cut(input, &cut, out)?.or((capacity == Capacity::Units).then_some(whole)),
         };
-        let takes =
-            |stored: usize| if is_last || room == Room::Units { stored.next_multiple_of(self.unit) } else { stored };
+        let takes = |stored: usize| {
+            if is_last || capacity == Capacity::Units { stored.next_multiple_of(self.unit) } else { stored }
+        };
         Ok(fitted.filter(|fitted| takes(fitted.stored) < fitted.content))
     }
 }

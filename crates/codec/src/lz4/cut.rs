@@ -126,9 +126,9 @@ fn length(block: &[u8], mut at: usize, first: u8) -> Option<(usize, usize)> {
     Some((length, at))
 }
 
-/// Most literals that fit into `room` bytes, at least 1, with their token and their number.
-fn literals_in(room: usize) -> usize {
-    let rest = room - 1;
+/// Most literals that fit into `space` bytes, at least 1, with their token and their number.
+fn literals_in(capacity: usize) -> usize {
+    let rest = capacity - 1;
     match rest.checked_sub(SHORT_RUN + 2) {
         None => rest.min(SHORT_RUN),
         Some(more) => SHORT_RUN + 1 + more / (STEP + 1) * STEP + (more % (STEP + 1)).min(STEP - 1),
@@ -140,14 +140,14 @@ fn more_bytes(literals: usize) -> usize {
     literals.checked_sub(SHORT_RUN + 1).map_or(0, |more| more / STEP + 1)
 }
 
-/// Shortens the match of a sequence so that the sequence and the last literals fit into `room` bytes. Returns the match, and the number of
+/// Shortens the match of a sequence so that the sequence and the last literals fit into `space` bytes. Returns the match, and the number of
 /// the last literals. `rest` is the content from the sequence on.
-fn shorten(next: Match, room: usize, rest: usize) -> Option<(Match, usize)> {
+fn shorten(next: Match, capacity: usize, rest: usize) -> Option<(Match, usize)> {
     let taken = 1 + more_bytes(next.literals) + next.literals + DISTANCE;
-    let room = room.checked_sub(taken)?;
-    let of_length = room.checked_sub(1 + LAST_LITERALS)?;
+    let capacity = capacity.checked_sub(taken)?;
+    let of_length = capacity.checked_sub(1 + LAST_LITERALS)?;
     let length = next.length.min(SHORT_MATCH + STEP * of_length);
-    let left = room - more_bytes(length - SHORTEST_MATCH);
+    let left = capacity - more_bytes(length - SHORTEST_MATCH);
     let literals = literals_in(left).min(rest - next.literals - length);
     let is_valid = literals >= LAST_LITERALS && length + literals >= LAST_START;
     is_valid.then_some((Match { length, ..next }, literals))

@@ -2,7 +2,7 @@
 
 use crate::bare::blocks;
 use crate::common::{content, spec};
-use packline_codec::{BareDecoder, BlockPart, CodecError, Fitted, FittingEncoder, Room};
+use packline_codec::{BareDecoder, BlockPart, Capacity, CodecError, Fitted, FittingEncoder};
 use packline_testkit::Random;
 use proptest::prelude::*;
 
@@ -52,17 +52,17 @@ impl Pair {
     }
 
     /// Encodes a start, decodes it and checks all rules. Returns the result and its content.
-    fn check(&mut self, src: &[u8], room: Room) -> Option<(Vec<u8>, usize)> {
+    fn check(&mut self, src: &[u8], capacity: Capacity) -> Option<(Vec<u8>, usize)> {
         let input = src.len().min(self.largest);
         let mut out = vec![0xA5; input];
-        let Fitted { content, stored } = self.encoder.fit(src, room, &mut out).unwrap()?;
+        let Fitted { content, stored } = self.encoder.fit(src, capacity, &mut out).unwrap()?;
         out.truncate(stored);
-        let what = format!("{}: {room:?} of {} bytes: {content} in {stored}", self.text, src.len());
+        let what = format!("{}: {capacity:?} of {} bytes: {content} in {stored}", self.text, src.len());
         assert!(content <= input && stored < content && out[0] != 0, "{what}");
-        match room {
-            Room::Any => assert_eq!(content, input, "{what}"),
-            Room::Bytes(most) => assert!(stored <= most, "{what}"),
-            Room::Units => {
+        match capacity {
+            Capacity::Any => assert_eq!(content, input, "{what}"),
+            Capacity::Bytes(most) => assert!(stored <= most, "{what}"),
+            Capacity::Units => {
                 assert!(stored.next_multiple_of(self.unit) < content, "{what}");
                 assert!(content == input || src.len() > self.largest, "{what}");
             }
@@ -90,7 +90,7 @@ fn fill(pair: &mut Pair, src: &[u8]) -> Fill {
     let mut at = 0;
     while at < src.len() {
         let rest = &src[at..];
-        let Some((block, content)) = pair.check(rest, Room::Units) else {
+        let Some((block, content)) = pair.check(rest, Capacity::Units) else {
             at += rest.len().min(pair.unit);
             continue;
         };
@@ -111,15 +111,15 @@ fn cuts_hard_blocks_of_any_size() {
         let mut pair = Pair::new(text, LARGEST, UNIT);
         for block in blocks() {
             let longer = [&block[..], &block[..5000]].concat();
-            let whole = pair.check(&longer, Room::Any);
-            let units = pair.check(&longer, Room::Units);
+            let whole = pair.check(&longer, Capacity::Any);
+            let units = pair.check(&longer, Capacity::Units);
             assert!(whole.is_some() || units.is_none(), "{text}");
             for most in [100, 4096, 5000, 40_000] {
-                pair.check(&longer, Room::Bytes(most));
+                pair.check(&longer, Capacity::Bytes(most));
             }
             for length in [4096, 15_000] {
-                pair.check(&block[..length], Room::Units);
-                pair.check(&block[..length], Room::Bytes(length / 5));
+                pair.check(&block[..length], Capacity::Units);
+                pair.check(&block[..length], Capacity::Bytes(length / 5));
             }
         }
     }
@@ -132,9 +132,9 @@ fn cuts_short_inputs_and_tiny_units() {
         for size in (0..70).chain([255, 1000, 1023, 1024, 1025, 3000]) {
             for kind in ["zeros", "text", "code", "random"] {
                 let src = content(kind, size, size as u64);
-                pair.check(&src, Room::Units);
-                pair.check(&src, Room::Any);
-                (0..size).step_by(7).for_each(|most| drop(pair.check(&src, Room::Bytes(most))));
+                pair.check(&src, Capacity::Units);
+                pair.check(&src, Capacity::Any);
+                (0..size).step_by(7).for_each(|most| drop(pair.check(&src, Capacity::Bytes(most))));
             }
         }
         for unit in [1, 2, 512] {
@@ -180,15 +180,15 @@ fn keeps_whole_inputs_where_a_cut_saves_nothing() {
         let mut pair = Pair::new(text, LARGEST, UNIT);
         // All of it in one unit.
         let zeros = vec![0; LARGEST + 1];
-        assert_eq!(pair.check(&zeros, Room::Units).unwrap().1, LARGEST, "{text}");
+        assert_eq!(pair.check(&zeros, Capacity::Units).unwrap().1, LARGEST, "{text}");
         // Nothing follows.
         let prose = Random::new(3).prose(LARGEST);
-        let (block, length) = pair.check(&prose, Room::Units).unwrap();
+        let (block, length) = pair.check(&prose, Capacity::Units).unwrap();
         assert_eq!(length, LARGEST, "{text}");
-        assert!(pair.check(&prose, Room::Any).unwrap().0 == block, "{text}");
-        assert!(pair.check(&prose, Room::Bytes(LARGEST)).unwrap().0 == block, "{text}");
+        assert!(pair.check(&prose, Capacity::Any).unwrap().0 == block, "{text}");
+        assert!(pair.check(&prose, Capacity::Bytes(LARGEST)).unwrap().0 == block, "{text}");
         let longer = [&prose[..], b"more"].concat();
-        let (cut, shorter) = pair.check(&longer, Room::Units).unwrap();
+        let (cut, shorter) = pair.check(&longer, Capacity::Units).unwrap();
         let units = cut.len().div_ceil(UNIT);
         assert!(shorter == LARGEST && cut == block || units == block.len() / UNIT, "{text}: {shorter}");
         cuts += usize::from(shorter < LARGEST);
@@ -202,17 +202,17 @@ fn content_that_does_not_get_smaller_is_reported() {
     for text in SPECS {
         let mut pair = Pair::new(text, LARGEST, UNIT);
         for length in [0, 1, 2, 100, 4096, 8192, LARGEST, LARGEST + 5000] {
-            for room in [Room::Any, Room::Units, Room::Bytes(4096)] {
-                assert_eq!(pair.check(&noise[..length], room), None, "{text}: {length}");
+            for capacity in [Capacity::Any, Capacity::Units, Capacity::Bytes(4096)] {
+                assert_eq!(pair.check(&noise[..length], capacity), None, "{text}: {length}");
             }
         }
         // 5000 bytes that take a bit less: two units, as many as stored plain.
         let few = [&noise[..4500], &[0; 500]].concat();
-        assert_eq!(pair.check(&few, Room::Units), None, "{text}");
-        assert!(pair.check(&few, Room::Any).is_some(), "{text}");
+        assert_eq!(pair.check(&few, Capacity::Units), None, "{text}");
+        assert!(pair.check(&few, Capacity::Any).is_some(), "{text}");
     }
     let mut none = spec("none").fitting_encoder(LARGEST, UNIT).unwrap();
-    assert_eq!(none.fit(&[0; 9000], Room::Units, &mut [0; 9000]), Ok(None));
+    assert_eq!(none.fit(&[0; 9000], Capacity::Units, &mut [0; 9000]), Ok(None));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn more_space_holds_at_least_as_much() {
         let mut pair = Pair::new(text, LARGEST, UNIT);
         let mut before = 0;
         for most in (2000..5000).step_by(83).chain((30_000..31_000).step_by(97)) {
-            let content = pair.check(src, Room::Bytes(most)).map_or(0, |(_, content)| content);
+            let content = pair.check(src, Capacity::Bytes(most)).map_or(0, |(_, content)| content);
             assert!(content >= before, "{text}: {content} bytes in {most}, {before} in less");
             before = content;
         }
@@ -237,16 +237,16 @@ fn result_does_not_depend_on_earlier_inputs() {
     let both = &program[..2 * LARGEST];
     for text in SPECS.iter().copied().chain(["lzma:level=max", "zstd:level=max"]) {
         let mut used = Pair::new(text, LARGEST, UNIT);
-        for (start, room) in [
-            (0, Room::Units),
-            (70_000, Room::Bytes(9000)),
-            (100_000, Room::Any),
-            (3, Room::Units),
-            (130_000, Room::Units),
+        for (start, capacity) in [
+            (0, Capacity::Units),
+            (70_000, Capacity::Bytes(9000)),
+            (100_000, Capacity::Any),
+            (3, Capacity::Units),
+            (130_000, Capacity::Units),
         ] {
             let copy = both[start..].to_vec();
-            let fresh = Pair::new(text, LARGEST, UNIT).check(&copy, room);
-            assert!(used.check(&both[start..], room) == fresh, "{text}: {start} {room:?}");
+            let fresh = Pair::new(text, LARGEST, UNIT).check(&copy, capacity);
+            assert!(used.check(&both[start..], capacity) == fresh, "{text}: {start} {capacity:?}");
         }
     }
 }
@@ -262,7 +262,7 @@ fn rejects_wrong_sizes_and_codecs() {
     assert!(spec("zle").fitting_footprint(LARGEST).is_err());
     let mut encoder = spec("lz4").fitting_encoder(4096, 1024).unwrap();
     let too_small = CodecError::DestinationTooSmall { found: 4095, expected: 4096 };
-    assert_eq!(encoder.fit(&[0; 5000], Room::Units, &mut [0; 4095]), Err(too_small));
+    assert_eq!(encoder.fit(&[0; 5000], Capacity::Units, &mut [0; 4095]), Err(too_small));
 }
 
 proptest! {
@@ -273,7 +273,7 @@ proptest! {
         let src: Vec<u8> = choices.iter().flat_map(|choice| words[choice % words.len()].clone()).collect();
         for text in SPECS {
             let mut pair = Pair::new(text, 16_384, 512);
-            pair.check(&src, Room::Bytes(most));
+            pair.check(&src, Capacity::Bytes(most));
             fill(&mut pair, &src);
         }
     }

@@ -1,7 +1,7 @@
 //! Clusters of whole blocks: a segment of content is cut so that each cluster fills its blocks.
 
 use packline_blocks::{BlockContent, BlockSize, Cluster, Coder, Form, STORED_BLOCK};
-use packline_codec::{CodecError, Fitted, FittingEncoder, Outcome, Room, Spec};
+use packline_codec::{Capacity, CodecError, Fitted, FittingEncoder, Outcome, Spec};
 
 use super::Decoding;
 use crate::options::BLOCK;
@@ -23,18 +23,18 @@ impl ClusterCoder {
         ClusterCoder { codec: codec.clone(), most: block_size.bytes(), encoder: None, decoding }
     }
 
-    fn fit(&mut self, content: &[u8], limit: Room, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
+    fn fit(&mut self, content: &[u8], capacity: Capacity, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
             none => none.insert(self.codec.fitting_encoder(self.most, UNIT)?),
         };
-        encoder.fit(content, limit, to)
+        encoder.fit(content, capacity, to)
     }
 
     /// Stores a start of `content` at the start of `to`. `None` if there is no space.
     fn cluster(&mut self, content: &[u8], to: &mut [u8]) -> Result<Option<Cluster>, CodecError> {
         if to.len() >= content.len()
-            && let Some(Fitted { content: length, stored }) = self.fit(content, Room::Units, to)?
+            && let Some(Fitted { content: length, stored }) = self.fit(content, Capacity::Units, to)?
         {
             let size = pad(stored, to);
             return Ok(Some(Cluster { length: length as u32, size_word: size as u32 }));
@@ -51,7 +51,7 @@ impl ClusterCoder {
 
 impl Coder for ClusterCoder {
     fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError> {
-        Ok(match self.fit(block.bytes, Room::Any, to)? {
+        Ok(match self.fit(block.bytes, Capacity::Any, to)? {
             Some(Fitted { stored, .. }) if stored.next_multiple_of(UNIT) < block.bytes.len() => {
                 Outcome::Smaller(pad(stored, to))
             }

@@ -143,6 +143,11 @@ impl Options {
         if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
     }
 
+    /// Whether blocks are looked up before they are compressed: they are if other containers have the same blocks.
+    pub fn looks_up(&self) -> bool {
+        self.form() == Form::Extents && self.bare_codec().is_some() && self.codec.bare_name() == self.codec.to_string()
+    }
+
     pub(crate) fn form(&self) -> Form {
         match self.codec {
             _ if self.kernel >= Kernel::of_feature(incompat::WIDE) => Form::Extents,

@@ -218,6 +218,6 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         start: BLOCK,
         checksum: true,
         verify: start.verify,
-        looks_up: compresses && options.form() == Form::Extents && !start.lookup.is_empty(),
+        looks_up: options.looks_up() && !start.lookup.is_empty(),
     }
 }

@@ -45,6 +45,14 @@ impl ImageOptions {
         }
     }
 
+    /// Whether blocks are looked up in a cache before they are compressed.
+    pub fn looks_up(&self) -> bool {
+        match self {
+            ImageOptions::SquashFs(_) => true,
+            ImageOptions::Erofs(options) => options.looks_up(),
+        }
+    }
+
     /// Checks that the options go together.
     pub(super) fn validate(&self) -> Result<(), Error> {
         match self {

@@ -1,6 +1,5 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
-use packline_codec::Spec;
 use packline_erofs::{Fragments, Kernel, Options, Uuid};
 
 use crate::args::value::text;
@@ -13,7 +12,7 @@ const LABEL_MOST: usize = 15;
 /// The end of `--codec help`.
 pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate) or none.\n";
 
-const NO_BASE: &str = "blocks are reused only in a SquashFS image; --cache reuses blocks of earlier packs";
+const NO_BASE: &str = "blocks are reused only in a SquashFS image";
 
 const ONLY_EROFS: &str = "is only for EROFS images; --format erofs, or a name that ends in .erofs, writes one";
 
@@ -88,14 +87,11 @@ fn without_sharing(options: &mut Options, invocation: &Invocation) {
     }
 }
 
-/// Rejects `--cache` with a codec whose blocks differ from those of other containers: they are not looked up.
-pub fn refuse_cache(codec: &Spec, invocation: &Invocation) -> Result<(), Failure> {
-    if invocation.has("cache") && codec.bare_name() != codec.to_string() {
-        let name = codec.name();
-        return Err(wrong(
-            "cache",
-            format!("blocks of {name} in an EROFS image are not cached; -c zstd and -c lz4 are"),
-        ));
+/// Rejects `--cache` for an image whose blocks differ from those of other containers: they are not looked up.
+pub fn refuse_cache(options: &Options, invocation: &Invocation) -> Result<(), Failure> {
+    if invocation.has("cache") && !options.looks_up() {
+        let what = "has an effect on an EROFS image only with --kernel 6.15 or later and with zstd or lz4";
+        return Err(wrong("cache", what));
     }
     Ok(())
 }

@@ -268,6 +268,19 @@ fn reports_what_was_packed() {
 }
 
 #[test]
+fn blocks_come_from_the_cache_of_any_image() {
+    let sandbox = with_tar();
+    sandbox.good(&["pack", "-q", "tree.tar", "plain.erofs", "--kernel", "6.15"]);
+    sandbox.good(&["pack", "-q", "tree.tar", "a.sqfs", "--cache", "cache"]);
+    let words = ["pack", "-f", "tree.tar", "a.erofs", "--kernel", "6.15", "--cache", "cache", "--json"];
+    let packed = || -> Value { serde_json::from_str(&sandbox.good(&words).text()).unwrap() };
+    packed();
+    let again = packed();
+    assert!(again["cache"]["found"].as_u64().unwrap() > 0, "{again}");
+    assert!(sandbox.read("a.erofs") == sandbox.read("plain.erofs"));
+}
+
+#[test]
 fn whiteouts_are_applied_or_kept() {
     if !tools::root() {
         return;

@@ -40,7 +40,7 @@ pub(super) fn check(
                 length
             }
         };
-        // Special files come last, and are no content of the tree.
+        // Special files come last, and the tree does not count them.
         report.totals.content = report.totals.content.saturating_add(length).min(total);
         report.examiner.advance(report.totals.content, total);
     }

@@ -439,7 +439,7 @@ impl Pack {
         if !self.manifest.is_given() {
             return Err(Failure::usage("the image to write is missing: packline pack SOURCE... IMAGE"));
         }
-        refuse_for_definitions(invocation)?;
+        sources::refuse_for_definitions(invocation)?;
         let missing = || wrong("manifest", "a .lrz file cannot be packed from definitions; write an image");
         let source = match definitions.take().ok_or_else(missing)? {
             Definitions::Pseudo(pseudo) => {
@@ -490,14 +490,5 @@ fn not_smallest(error: CodecError) -> Failure {
             wrong("smallest", format!("cannot be used with {found}; leave out the parameter"))
         }
         other => wrong("smallest", other),
-    }
-}
-
-/// Rejects options without effect on definitions.
-fn refuse_for_definitions(invocation: &Invocation) -> Result<(), Failure> {
-    let longs = [sources::OF_DIRECTORIES, sources::OF_LAYERS].concat();
-    match longs.iter().find(|long| invocation.has(long)) {
-        Some(long) => Err(wrong(long, "works only with a SOURCE (there is only a manifest)")),
-        None => Ok(()),
     }
 }

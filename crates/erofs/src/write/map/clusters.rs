@@ -25,7 +25,7 @@ pub(crate) struct Zeros {
     pub(crate) start: u64,
     /// Stored bytes of the cluster, a multiple of a block.
     pub(crate) bytes: u32,
-    /// Zeros in the cluster, a multiple of a block, at least two blocks.
+    /// Zeros in the cluster, a multiple of a block, at least two blocks. The cluster has one block.
     pub(crate) content: u32,
     /// Offset of a block of zeros.
     pub(crate) plain: u64,

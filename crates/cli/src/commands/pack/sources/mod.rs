@@ -328,3 +328,12 @@ fn is_directory(path: &Path) -> Result<bool, Failure> {
     })?;
     Ok(found.is_dir())
 }
+
+/// Rejects options without effect on definitions.
+pub(super) fn refuse_for_definitions(invocation: &Invocation) -> Result<(), Failure> {
+    let longs = [OF_DIRECTORIES, OF_LAYERS].concat();
+    match longs.iter().find(|long| invocation.has(long)) {
+        Some(long) => Err(wrong(long, "works only with a SOURCE (there is only a manifest)")),
+        None => Ok(()),
+    }
+}

@@ -128,7 +128,7 @@ pub struct SourceOptions {
     /// Read a tar, from SOURCE or standard input. 'f' (default) stores its content; 'i' and 'headerball' are not supported yet
     #[arg(long, value_name = "MODE", require_equals = true)]
     pub tar: Option<Option<String>>,
-    /// Turn the whiteouts of AUFS in a tar into those of overlayfs
+    /// Turn the whiteouts of AUFS in a tar into those of overlayfs, and leave out other attributes of overlayfs
     #[arg(long)]
     pub aufs: bool,
     /// Leave out whiteouts and opaque marks; 0 keeps them

@@ -64,8 +64,7 @@ pub struct Offset {
     /// Read the image at this byte offset in the file [default: search for a superblock]
     #[arg(long, value_name = "BYTES", value_parser = size(0..=u64::MAX))]
     offset: Option<u64>,
-    /// Read contents of an EROFS image from this file or block device [default: from the bytes after the image]. Repeat it for each device, in the
-    /// order of the image's device table
+    /// Read contents of an EROFS image from this device or file; once for each device, in the order of its table
     #[arg(long = "device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     devices: Vec<PathBuf>,
 }

@@ -25,7 +25,7 @@ fn no_name_is_used_twice_and_every_option_is_described() {
             let long = option.get_long().unwrap_or_default();
             let shorts = option.get_short_and_visible_aliases().unwrap_or_default();
             let mut all = option.get_all_aliases().unwrap_or_default();
-            all.push(long);
+            all.extend(option.get_long());
             assert!(all.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name);
             assert!(shorts.iter().all(|name| names.insert(name.to_string())), "{} --{long}", command.name);
             let help = option.get_help().map(ToString::to_string).unwrap_or_default();

@@ -136,9 +136,11 @@ impl<'s> Sweep<'s> {
             let end = gap.end.min(area.end);
             while at < end {
                 check_cancelled(self.settings)?;
-                // Each byte of the packed inode counts, because files have all of them.
+                // Files have all of the packed inode, but for the end of the last block of what is not compressed.
                 let (found, step) = if index == PACKED_INDEX {
-                    (Some((at, end - at)), end - at)
+                    let block = 1 << self.image.superblock().block_bits;
+                    let is_end = end - at < block && (end - PACKED).is_multiple_of(block);
+                    ((!is_end).then_some((at, end - at)), end - at)
                 } else {
                     let length = STEP.min(end - at);
                     match self.not_zero(at, length)? {

@@ -151,7 +151,7 @@ pub struct SourceOptions {
 
 /// Output, and the machine.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Output and resources")]
+#[command(next_help_heading = "Output")]
 pub struct RunOptions {
     /// Print only warnings and errors if LEVEL is 0
     #[arg(short = 'd', value_name = "LEVEL", default_value = "2", value_parser = number::<u8>(0..=9))]

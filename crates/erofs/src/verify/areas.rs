@@ -136,7 +136,7 @@ impl<'s> Sweep<'s> {
             let end = gap.end.min(area.end);
             while at < end {
                 check_cancelled(self.settings)?;
-                // Files have all of the packed inode, but for the end of the last block of what is not compressed.
+                // Files have all of the packed inode, except the end of the last block of what is not compressed.
                 let (found, step) = if index == PACKED_INDEX {
                     let block = 1 << self.image.superblock().block_bits;
                     let is_end = end - at < block && (end - PACKED).is_multiple_of(block);

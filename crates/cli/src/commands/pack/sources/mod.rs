@@ -297,8 +297,8 @@ fn warn_of_container_image(directory: &Path, io: &mut Io) {
 /// Warns if a tar begins like an archive of a container image: its layers are packed as files.
 fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
     let mut head = [0; 64];
-    // Reading from a pipe would take bytes from the source.
-    let is_tar = place.content_kind() == Some(ContentKind::Tar) && place.path.is_file();
+    // Opening a named pipe, as the look at the content does too, would take it from the source.
+    let is_tar = place.path.is_file() && place.content_kind() == Some(ContentKind::Tar);
     if !is_tar || File::open(&place.path).and_then(|mut file| file.read_exact(&mut head)).is_err() {
         return;
     }

@@ -178,7 +178,11 @@ impl ChangeCheck {
             Change::Grew(..) => Change::Modified,
             now => now,
         });
-        self.cause = self.cause.or(now);
+        // The last measured size counts, and a file of /sys whose time the kernel changed meanwhile did not shrink.
+        self.cause = match (self.cause, now) {
+            (Some(Change::Shrank(..) | Change::Misreported(..)), Some(Change::Misreported(..))) => now,
+            (cause, now) => cause.or(now),
+        };
         self.size = size;
         self.again += 1;
         true
@@ -243,6 +247,7 @@ mod tests {
                 }
             }
             assert_eq!((check.size, readings <= 3), (10, true), "{size}");
+            assert_eq!(check.change(), Some(Change::Misreported(reported, 10, Rest::LeftOut)), "{size}");
         }
     }
 

@@ -3,6 +3,7 @@
 mod conversion;
 mod devices;
 mod drop_ins;
+mod matrix;
 mod reading;
 mod refusals;
 mod times;

@@ -4,6 +4,7 @@ mod conversion;
 mod devices;
 mod drop_ins;
 mod reading;
+mod rebuilds;
 mod refusals;
 mod times;
 mod tree;

@@ -1,6 +1,7 @@
 //! Options of an image.
 
 use packline_blocks::{BlockSize, Error, Fragments};
+use packline_cache::LargestBlock;
 use packline_codec::{BareCodec, CodecError, Footprint, Spec};
 use packline_runtime::escape::Escape;
 
@@ -82,6 +83,13 @@ impl Options {
         }
     }
 
+    /// Returns the options of an image whose blocks other containers have, too. `None` if the codec has no such blocks.
+    pub fn with_common_blocks(codec: Spec, block_size: BlockSize) -> Option<Options> {
+        let kernel = Kernel::of_feature(incompat::WIDE);
+        let options = Options { block_size, kernel, ..Options::new(codec) };
+        options.has_common_blocks().then_some(options)
+    }
+
     /// Checks the options.
     ///
     /// # Errors
@@ -143,9 +151,20 @@ impl Options {
         if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
     }
 
-    /// Whether blocks are looked up before they are compressed: they are if other containers have the same blocks.
+    /// Whether blocks are looked up before they are compressed. Segments are, too, with their clusters.
     pub fn looks_up(&self) -> bool {
-        self.form() == Form::Extents && self.bare_codec().is_some() && self.codec.bare_name() == self.codec.to_string()
+        self.bare_codec().is_some()
+    }
+
+    /// Whether compressed blocks are those of [`Spec::encoder`], which other containers have, too.
+    pub fn has_common_blocks(&self) -> bool {
+        self.form() == Form::Extents && self.looks_up() && self.codec.bare_name() == self.codec.to_string()
+    }
+
+    /// Returns the largest block or segment that is looked up. A cluster takes at least a block.
+    pub fn largest_block(&self) -> LargestBlock {
+        let bytes = self.segment_size().bytes();
+        LargestBlock { bytes, clusters: if self.form() == Form::Clusters { bytes / BLOCK as usize } else { 0 } }
     }
 
     pub(crate) fn form(&self) -> Form {

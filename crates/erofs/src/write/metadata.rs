@@ -13,6 +13,7 @@ use super::map::{MapMaker, Zeros};
 use super::order::for_each;
 use super::output::Output;
 use super::placer::{Placer, SLOT};
+use super::record::EndRecord;
 use super::superblock::{self, Facts};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
@@ -35,6 +36,8 @@ pub(crate) struct Source<'a> {
     pub(crate) data_end: u64,
     /// Checksum of the data area.
     pub(crate) data_sum: u32,
+    /// The record at the end, if there is one.
+    pub(crate) record: Option<EndRecord>,
 }
 
 /// Sizes and counts of an image for a summary.
@@ -86,6 +89,9 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
         xattrs.write_shared(&mut out)?;
     }
     writer.write_inodes(&mut out)?;
+    if let Some(record) = &source.record {
+        record.put(&mut out)?;
+    }
     out.pad(BLOCK)?;
     let bytes_used = out.position();
     out.pad(u64::from(options.pad).next_multiple_of(BLOCK).max(BLOCK))?;

@@ -6,7 +6,8 @@
 //!    directories need, and once to write. Only the numbers are kept: 4 bytes for each inode.
 //! 3. `metadata.rs` writes what has blocks of its own (parts of directories, long targets of links), then shared attributes (`xattrs.rs`), then
 //!    all inodes with what follows them: attributes, ends of directories (`directory.rs`), maps of files (`map/`).
-//! 4. The superblock (`superblock.rs`) makes the image valid.
+//! 4. A record (`record.rs`) says which encoder wrote the blocks.
+//! 5. The superblock (`superblock.rs`) makes the image valid.
 
 mod coder;
 mod contents;
@@ -19,6 +20,7 @@ mod metadata;
 mod order;
 mod output;
 mod placer;
+mod record;
 mod superblock;
 #[cfg(test)]
 mod tests;
@@ -26,5 +28,6 @@ mod writer;
 mod xattrs;
 mod zeros;
 
+pub(crate) use coder::encoder_form;
 pub use metadata::ImageEnd;
 pub use writer::{Summary, Writer};

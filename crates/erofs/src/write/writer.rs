@@ -13,6 +13,7 @@ use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tre
 use super::coder::ImageCoders;
 use super::layout_contents::LayoutContents;
 use super::metadata::{ImageEnd, Source, write_metadata};
+use super::record::{DataFacts, EndRecord};
 use super::zeros;
 use crate::options::{BLOCK, Form, Options};
 use crate::xattrs::XattrTable;
@@ -123,8 +124,10 @@ impl<'s> Writer<'s> {
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
+        let complete = data.complete()?;
+        let record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
         let CompleteData { mut layout, saved, blocks, content_bytes, checksum, sink, mut written, mut workers, .. } =
-            data.complete()?;
+            complete;
         let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let contents = LayoutContents::new(&layout, &data_options);
@@ -136,6 +139,7 @@ impl<'s> Writer<'s> {
             zeros,
             data_end: layout.end,
             data_sum: checksum.unwrap_or(0),
+            record,
         };
         let metadata = write_metadata(&mut *sink, written, &source)?;
         let verifying = &mut |done, total| observer.verifying(done, total);
@@ -185,6 +189,12 @@ impl<'s> Writer<'s> {
             input: &self.start.input,
         })
     }
+}
+
+/// Returns the record of the image.
+fn end_record(options: &Options, data: &CompleteData<'_>) -> Option<EndRecord> {
+    let facts = DataFacts { end: data.layout.end, checksum: data.checksum?, all_tried: data.all_tried };
+    EndRecord::new(options, &data.layout, &facts)
 }
 
 /// Adds the name of the part at the offset to an error of reading back.

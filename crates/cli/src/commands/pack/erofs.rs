@@ -12,18 +12,15 @@ const LABEL_MOST: usize = 15;
 /// The end of `--codec help`.
 pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate) or none.\n";
 
-const NO_BASE: &str = "blocks are reused only in a SquashFS image";
-
 const ONLY_EROFS: &str = "is only for EROFS images; --format erofs, or a name that ends in .erofs, writes one";
 
 /// The options of a SquashFS image that an EROFS image does not have, and why.
-const REFUSED: [(&str, &str); 6] = [
-    ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
-    ("layout", "an EROFS image has only one layout"),
+const REFUSED: [(&str, &str); 5] = [
+    ("no-compress", "an EROFS image compresses only contents; -c none stores them uncompressed"),
+    ("layout", "packline has no other layout for EROFS images"),
     ("exportable", "only a SquashFS image has an export table"),
     ("no-pad", "an EROFS image always ends at a multiple of 4K"),
-    ("base", NO_BASE),
-    ("base-any", NO_BASE),
+    ("base-any", "an EROFS image takes only blocks that its own encoder would make"),
 ];
 
 /// What an EROFS image has and a SquashFS image does not.
@@ -87,11 +84,10 @@ fn without_sharing(options: &mut Options, invocation: &Invocation) {
     }
 }
 
-/// Rejects `--cache` for an image whose blocks differ from those of other containers: they are not looked up.
+/// Rejects `--cache` for an image that is not compressed: nothing is looked up.
 pub fn refuse_cache(options: &Options, invocation: &Invocation) -> Result<(), Failure> {
     if invocation.has("cache") && !options.looks_up() {
-        let what = "has an effect on an EROFS image only with --kernel 6.15 or later and with zstd or lz4";
-        return Err(wrong("cache", what));
+        return Err(wrong("cache", "has no effect on an EROFS image with -c none, which compresses nothing"));
     }
     Ok(())
 }

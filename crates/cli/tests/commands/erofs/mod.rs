@@ -5,6 +5,7 @@ mod devices;
 mod drop_ins;
 mod matrix;
 mod reading;
+mod rebuilds;
 mod refusals;
 mod times;
 mod tree;

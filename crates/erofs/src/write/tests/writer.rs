@@ -1,5 +1,6 @@
 //! The writer stores files, and the images are read again.
 
+use packline_cache::Lookup;
 use packline_engine::Config;
 use packline_testkit::Random;
 use packline_testkit::mount::{self, Mounted};
@@ -30,8 +31,17 @@ impl EntrySource for Reader {
 }
 
 fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec<u8>, Summary) {
+    pack_with(nodes, options, workers, verify, Lookup::default())
+}
+
+pub(super) fn pack_with(
+    nodes: &[Node],
+    options: &Options,
+    workers: usize,
+    verify: bool,
+    lookup: Lookup,
+) -> (Vec<u8>, Summary) {
     let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
-    let lookup = Default::default();
     let start = Start { root: meta, defaults: meta, input: "test".into(), memory: usize::MAX, verify, lookup };
     let mut image = Vec::new();
     let mut writer = Writer::new(&mut image, options.clone(), Config::new(workers, 4 << 20), start).unwrap();
@@ -47,7 +57,7 @@ fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec
 }
 
 /// Options of each form and codec.
-fn all() -> impl Iterator<Item = Options> {
+pub(super) fn all() -> impl Iterator<Item = Options> {
     let options = |codec, minor| Options { kernel: Kernel::new(6, minor), ..Options::new(Spec::parse(codec).unwrap()) };
     forms().into_iter().chain([
         options("lzma:level=2", 1),
@@ -58,7 +68,7 @@ fn all() -> impl Iterator<Item = Options> {
 }
 
 /// A tree with files that have blocks in common.
-fn nodes(seed: u64) -> Vec<Node> {
+pub(super) fn nodes(seed: u64) -> Vec<Node> {
     let mut nodes = trees::random(seed, 80);
     let mut random = Random::new(seed);
     let common = random.prose(600_000);

@@ -8,6 +8,7 @@ use packline_tree::{KeepRule, Patterns, keep_all};
 
 use super::image_options::ImageOptions;
 use super::request::ImageRequest;
+use super::target::PackTarget;
 use crate::error::Error;
 use crate::sources::changes::{Changes, Unsupported};
 use crate::sources::inputs::ReadInputs;
@@ -53,20 +54,19 @@ pub(super) struct Setup {
 /// [`Error::Target`] for an output that is the input.
 pub(super) fn describe(
     source: Source,
-    target: &Output,
+    target: &PackTarget<'_>,
     mut image: ImageRequest,
     resources: Resources,
     contents: Contents,
 ) -> Result<Described, Error> {
-    let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
-    let display_path = display_path.clone();
+    let display_path = target.display_path().to_path_buf();
     let replaced_input = replaced_input(&source, &image, &display_path);
     if image.append_to.is_some() && !matches!(image.options, ImageOptions::SquashFs(_)) {
         return Err(not_appended());
     }
     let valid = image.options.validate();
     valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-    if let Output::File { .. } = target {
+    if let PackTarget::Output(Output::File { .. }) = target {
         refuse_input(&source, &display_path)?;
     }
     if !image.options.xattrs() {

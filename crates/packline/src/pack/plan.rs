@@ -34,7 +34,7 @@ pub(super) struct Planned {
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small, and the errors of examining the sources and of opening the bases.
-pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Planned, Error> {
+pub(super) fn plan(described: Described, outputs: &Outputs<'_>, observer: &mut dyn Observer) -> Result<Planned, Error> {
     let Described { source, mut setup } = described;
     let mut source = examine(source)?;
     let output_names = outputs.names();

@@ -15,7 +15,7 @@ use crate::error::Error;
 pub struct Unpacker<'o> {
     place: ImagePlace,
     request: UnpackRequest,
-    observer: Option<&'o mut dyn Observer>,
+    observer: Box<dyn Observer + Send + 'o>,
 }
 
 /// Result of an unpacking.
@@ -31,7 +31,7 @@ pub struct Unpacked {
 impl<'o> Unpacker<'o> {
     /// Unpacks the file at `path`, everything with all attributes, on all processors.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
-        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: None }
+        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: Box::new(Unobserved) }
     }
 
     /// Which attributes are restored in a directory.
@@ -70,10 +70,10 @@ impl<'o> Unpacker<'o> {
         self
     }
 
-    /// Receives progress, warnings and, with [`Unpacker::continue_on_error`], errors.
+    /// Receives progress, warnings and, with [`Unpacker::continue_on_error`], errors. `observer` may be a reference.
     #[must_use]
-    pub fn observe(self, observer: &'o mut dyn Observer) -> Unpacker<'o> {
-        Unpacker { observer: Some(observer), ..self }
+    pub fn observe(self, observer: impl Observer + Send + 'o) -> Unpacker<'o> {
+        Unpacker { observer: Box::new(observer), ..self }
     }
 
     /// Unpacks to a directory, which is created or must be empty, unless [`Unpacker::replace`] was set.
@@ -95,9 +95,8 @@ impl<'o> Unpacker<'o> {
         self.run(Destination::Tar(target, compression))
     }
 
-    fn run(self, destination: Destination) -> Result<Unpacked, Error> {
-        let mut silent = Unobserved;
-        let observer = self.observer.unwrap_or(&mut silent);
+    fn run(mut self, destination: Destination) -> Result<Unpacked, Error> {
+        let observer = self.observer.as_mut();
         let (content_bytes, errors) = match unpack(&self.place, self.request, destination, None, observer)? {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),

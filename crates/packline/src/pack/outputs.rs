@@ -31,7 +31,7 @@ pub(super) struct Outputs<'w> {
 
 /// What the image is written to.
 enum Medium<'w> {
-    File(OutputFile),
+    File(Box<OutputFile>),
     Seekable(SeekableSink<'w>),
 }
 
@@ -87,7 +87,7 @@ impl<'w> Outputs<'w> {
         }
         check_output(&setup.image.base, &output, path)?;
         Ok(Outputs {
-            medium: Medium::File(output),
+            medium: Medium::File(Box::new(output)),
             offset: setup.image.offset,
             #[cfg(feature = "verity")]
             verity,

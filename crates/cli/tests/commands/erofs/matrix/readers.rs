@@ -11,6 +11,7 @@ use packline_testkit::model::{Node, NodeKind};
 use packline_testkit::mount::Mounted;
 use packline_testkit::snapshot::{self, Except, Kind, Snapshot};
 use packline_testkit::{Sandbox, erofs_reader, filefrag, plant, tools};
+use packline_volume::Volume as _;
 
 use super::tree::{self, HOLES};
 

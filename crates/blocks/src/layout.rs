@@ -10,7 +10,8 @@ use crate::{DataOptions, Error};
 pub struct TailPlace {
     /// Index into [`DataLayout::fragments`].
     pub fragment: u32,
-    /// Offset in bytes in the uncompressed fragment block.
+    /// Offset in bytes in the uncompressed fragment block. With [`DataOptions::cluster_size`], the tail end may continue in the next fragment
+    /// block, or lie there completely if the offset is not less than the block's length.
     pub offset: u32,
 }
 

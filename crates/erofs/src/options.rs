@@ -45,7 +45,7 @@ pub struct Options {
     pub block_size: BlockSize,
     /// The oldest Linux version that must mount the image. Newer versions mount smaller images.
     pub kernel: Kernel,
-    /// Which tail ends are packed together. Without compression, kernels before 6.15 need a block for each tail end.
+    /// Which tail ends are packed together. Without compression, the images for kernels before 6.15 have them after their inodes.
     pub fragments: Fragments,
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
@@ -122,24 +122,41 @@ impl Options {
     /// Returns the features that the image may have, and the first kernels that know them.
     fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
-        let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? else {
-            if self.form() == Form::Flat && (self.deduplicate || self.sparse) {
-                let feature = "shared blocks or holes without compression".to_owned();
-                needs.push((feature, Kernel::of_feature(incompat::CHUNKS)));
-            }
-            return Ok(needs);
-        };
-        needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
-        if self.fragments != Fragments::Never || self.deduplicate || self.sparse {
-            let feature = "packed tail ends, shared blocks or holes".to_owned();
-            needs.push((feature, Kernel::of_feature(incompat::FRAGMENTS)));
+        if let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? {
+            needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
         }
+        needs.extend(self.sharing().map(|(feature, kernel)| (feature.to_owned(), kernel)));
         Ok(needs)
+    }
+
+    /// Returns what lets contents share space, as far as the options request it, and the first kernel that knows it.
+    fn sharing(&self) -> Option<(&'static str, Kernel)> {
+        let shares = self.deduplicate || self.sparse;
+        match self.form() {
+            Form::Flat if shares => {
+                Some(("shared blocks or holes without compression", Kernel::of_feature(incompat::CHUNKS)))
+            }
+            Form::Clusters if shares || self.fragments != Fragments::Never => {
+                Some(("packed tail ends, shared blocks or holes", Kernel::of_feature(incompat::FRAGMENTS)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Switches packed tail ends, shared contents and holes off if the kernel does not know them. Returns the first kernel that knows them.
+    pub fn without_unknown_sharing(&mut self) -> Option<Kernel> {
+        let (_, needed) = self.sharing().filter(|(_, needed)| self.kernel < *needed)?;
+        self.deduplicate = false;
+        self.sparse = false;
+        if self.form() != Form::Flat {
+            self.fragments = Fragments::Never;
+        }
+        Some(needed)
     }
 
     /// Returns the number of bytes of content that are hashed, shared and compressed by one worker. Clusters are cut from longer segments.
     pub fn segment_size(&self) -> BlockSize {
-        if self.form() == Form::Clusters { BlockSize::MAX } else { self.block_size }
+        if self.form() == Form::Clusters { self.block_size.segment() } else { self.block_size }
     }
 
     /// Returns the memory of the encoder and the decoder of one worker.
@@ -209,8 +226,11 @@ mod tests {
         ] {
             assert_eq!(fault(&with(codec, major, minor)), expected);
         }
-        let plain = Options { fragments: Fragments::Never, deduplicate: false, sparse: false, ..with("lz4", 5, 13) };
-        assert_eq!(fault(&plain), "valid");
+        let mut plain = with("lz4", 5, 13);
+        assert_eq!(plain.without_unknown_sharing(), Some(Kernel::new(6, 1)));
+        assert_eq!((fault(&plain).as_str(), plain.without_unknown_sharing()), ("valid", None));
+        assert_eq!(with("lz4", 6, 1).without_unknown_sharing(), None);
+        assert_eq!(with("none", 5, 14).without_unknown_sharing(), Some(Kernel::new(5, 15)));
         assert!(fault(&options("xz")).contains("xz"));
     }
 

@@ -66,7 +66,7 @@ impl Plan {
             Body::Listing | Body::Target if self.raw.layout == Layout::Inline => {
                 Extent { bytes: head + self.raw.size % BLOCK, in_one_block: true }
             }
-            Body::Map(map, _) => Extent { bytes: map.end(head), in_one_block: false },
+            Body::Map(map, _) => Extent { bytes: map.end(head), in_one_block: map.layout() == Layout::Inline },
             _ => Extent { bytes: head, in_one_block: false },
         }
     }
@@ -103,7 +103,14 @@ impl Inodes<'_> {
             Node::Fifo | Node::Socket => Body::Nothing,
         };
         let xattr = self.xattr(node)?;
-        Ok(self.completed(Plan { raw, xattr, body }))
+        let plan = self.completed(Plan { raw, xattr, body });
+        match plan.extent() {
+            Extent { bytes, in_one_block: true } if bytes > BLOCK => {
+                let path = display_path(tree, node);
+                Err(Error::internal(format!("{path}: an inode of {bytes} bytes with the end of its content")))
+            }
+            _ => Ok(plan),
+        }
     }
 
     /// Plans the packed inode.

@@ -329,7 +329,9 @@ impl Writer<'_> {
                 before -= 1;
                 Ok(())
             }),
-            _ => area.put(at, self.target(node)),
+            Body::Target => area.put(at, self.target(node)),
+            // The map has the end of a file.
+            Body::Map(..) | Body::Nothing => Ok(()),
         }
     }
 }

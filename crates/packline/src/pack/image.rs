@@ -64,7 +64,8 @@ impl ImageJob {
     ) -> Result<ImageWriter<'s>, packline_blocks::Error> {
         let config = self.resources.config(self.plan.workers, self.plan.window);
         let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
-        let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };
+        let scratch = self.resources.scratch.clone();
+        let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup, scratch };
         let mut writer = ImageWriter::new(sink, self.options, config, start)?;
         while let Some(entry) = source.next_entry()? {
             let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));

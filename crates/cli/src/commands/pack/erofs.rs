@@ -1,10 +1,11 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
-use packline_erofs::{Fragments, Kernel, Options, Uuid};
+use packline_erofs::{Kernel, Options, Uuid};
 
 use crate::args::value::text;
 use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Longest label in bytes. Linux before 7.0 needs a byte of zero after it.
 const LABEL_MOST: usize = 15;
@@ -46,16 +47,19 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 impl ErofsOptions {
-    /// Sets the options that the command line names.
+    /// Sets the options that the command line names. Warns if the kernel lacks what makes images small.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a codec or an option that needs a later kernel.
-    pub fn apply(&self, options: &mut Options, invocation: &Invocation) -> Result<(), Failure> {
+    pub fn apply(&self, options: &mut Options, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(kernel) = self.kernel {
             options.kernel = kernel;
         }
-        if options.validate().is_err() {
-            without_sharing(options, invocation);
+        let fragments = options.fragments;
+        let needed = options.without_unknown_sharing();
+        if needed.is_some() && invocation.has("fragments") {
+            // The check below then rejects the option.
+            options.fragments = fragments;
         }
         if let Some(label) = &self.label {
             options.label = label.clone().into_bytes();
@@ -71,16 +75,14 @@ impl ErofsOptions {
             (Some(_), true) => wrong("kernel", error),
             (None, _) if invocation.has("block-size") => wrong("block-size", error),
             (None, _) => wrong("codec", error),
-        })
-    }
-}
-
-/// Switches off what old kernels do not have, unless the command line asks for it.
-fn without_sharing(options: &mut Options, invocation: &Invocation) {
-    options.deduplicate = false;
-    options.sparse = false;
-    if !invocation.has("fragments") {
-        options.fragments = Fragments::Never;
+        })?;
+        if let Some(needed) = needed {
+            io.warn(&format!(
+                "--kernel {}: equal contents and blocks of zeros are stored in full; an image for Linux {needed} or later is smaller",
+                options.kernel
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -285,7 +285,7 @@ impl Pack {
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
             if let ImageOptions::Erofs(options) = &mut image.options {
-                self.erofs.apply(options, invocation)?;
+                self.erofs.apply(options, invocation, io)?;
                 erofs::refuse_cache(options, invocation)?;
             }
             resources = self.machine.resources(&io.host);

@@ -57,6 +57,7 @@ impl MapPlan {
     pub(super) fn layout(&self) -> Layout {
         match self.shape {
             Shape::Empty | Shape::Flat(FlatPlan::Plain { .. }) => Layout::Plain,
+            Shape::Flat(FlatPlan::Inline { .. }) => Layout::Inline,
             Shape::Flat(FlatPlan::Chunks { .. }) => Layout::Chunks,
             Shape::Clusters(plan) if plan.is_compact => Layout::CompressedCompact,
             Shape::Fragment(_) | Shape::Clusters(_) | Shape::Extents(_) => Layout::CompressedFull,
@@ -111,13 +112,24 @@ impl MapMaker<'_> {
         let shape = match content.tail {
             _ if content.size == 0 => Shape::Empty,
             Tail::Packed(offset) if self.contents.pieces(owner).next().is_none() => Shape::Fragment(offset),
-            _ => match self.form {
-                Form::Flat => Shape::Flat(FlatPlan::new(content, self.contents.pieces(owner))?),
-                Form::Clusters => Shape::Clusters(ClustersPlan::new(self, content, self.contents.pieces(owner))?),
-                Form::Extents => Shape::Extents(ExtentsPlan::new(content, self.contents.pieces(owner))?),
-            },
+            _ => self.shape(owner, content)?,
         };
         Ok(MapPlan { size: content.size, shape })
+    }
+
+    fn shape(&self, owner: Owner, content: Content) -> Result<Shape, Error> {
+        let pieces = || self.contents.pieces(owner);
+        Ok(match (self.form, content.tail) {
+            (Form::Flat, _) => Shape::Flat(FlatPlan::new(content, pieces())?),
+            (_, Tail::Inline(_)) => {
+                return Err(Error::internal(format!("{owner:?} is compressed and ends in its inode")));
+            }
+            (Form::Clusters, _) => match FlatPlan::of_plain(content, pieces()) {
+                Some(plan) => Shape::Flat(plan),
+                None => Shape::Clusters(ClustersPlan::new(self, content, pieces())?),
+            },
+            (Form::Extents, _) => Shape::Extents(ExtentsPlan::new(content, pieces())?),
+        })
     }
 
     /// Writes a planned map, from byte `head` after the start of the inode on.
@@ -134,6 +146,12 @@ impl MapMaker<'_> {
         let pieces = self.contents.pieces(owner);
         match plan.shape {
             Shape::Empty => {}
+            Shape::Flat(FlatPlan::Inline { bytes, .. }) => {
+                let mut tail = [0; BLOCK as usize];
+                let tail = &mut tail[..bytes as usize];
+                self.contents.read_tail(owner, tail)?;
+                out.add(tail)?;
+            }
             Shape::Flat(flat) => flat.write(head, pieces, &mut out)?,
             Shape::Fragment(offset) => out.add(&MapHeader::WholeFragment(offset).encode(BLOCK_BITS))?,
             Shape::Clusters(clusters) => clusters.write(self, header, content, pieces, &mut out)?,
@@ -197,6 +215,7 @@ fn check_size(content: Content, covered: u64) -> Result<(), Error> {
     let is_right = match content.tail {
         Tail::None => covered == content.size,
         Tail::Packed(_) => covered < content.size,
+        Tail::Inline(bytes) => covered + u64::from(bytes) == content.size,
     };
     if is_right {
         return Ok(());

@@ -1,5 +1,6 @@
 //! A data area in memory: contents cut at random, stored as each form wants it.
 
+use packline_blocks::Error;
 use packline_codec::{Encoder, Outcome};
 use packline_testkit::Random;
 
@@ -185,5 +186,9 @@ impl Contents for Store {
             Owner::File(number) => Box::new(self.files[number as usize].pieces.iter().copied()),
             Owner::Packed => Box::new(self.packed_pieces.iter().copied()),
         }
+    }
+
+    fn read_tail(&self, owner: Owner, _: &mut [u8]) -> Result<(), Error> {
+        panic!("{owner:?} has no end after its inode")
     }
 }

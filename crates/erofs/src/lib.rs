@@ -16,9 +16,9 @@ mod xattrs;
 
 pub use base::Base;
 pub use format::kernel::Kernel;
-pub use options::{Options, Uuid};
+pub use options::{Options, Place, Uuid};
 pub use packline_blocks::{
     Align, BlockSize, Counts, Error, FileHints, Fragments, Override, Progress, ReadBack, Saved, Start,
 };
-pub use write::{ImageEnd, Summary, Writer};
+pub use write::{DeviceWriter, ImageEnd, Summary, Writer};
 pub use xattrs::XattrTable;

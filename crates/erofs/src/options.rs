@@ -11,6 +11,8 @@ use crate::format::superblock::{LABEL_MOST, incompat};
 
 /// Block size for lz4 in bytes: larger blocks compress hardly better, because its distances have 16 bits.
 const LZ4_BLOCK: u64 = 64 << 10;
+/// Logarithm of the size of a block of a tar in bytes.
+const TAR_BLOCK_BITS: u8 = 9;
 /// Logarithm of the size of a file system block in bytes. No kernel mounts blocks larger than its pages.
 pub(crate) const BLOCK_BITS: u8 = 12;
 /// Size of a file system block in bytes.
@@ -23,6 +25,18 @@ pub enum Uuid {
     #[default]
     Derived,
     Given([u8; 16]),
+}
+
+/// Where the contents of files are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// In the image.
+    #[default]
+    Image,
+    /// On a device of the image, which is written with the image. Contents are not compressed.
+    Blob,
+    /// In a tar, which is a device of the image. Blocks of the image have 512 bytes, because contents of a tar start at multiples of 512 bytes.
+    Tar,
 }
 
 /// How the contents of files are stored.
@@ -60,6 +74,8 @@ pub struct Options {
     pub uuid: Uuid,
     /// Volume name, at most 15 bytes without NUL.
     pub label: Vec<u8>,
+    /// Where contents are stored. On a device, they are chunks of whole blocks.
+    pub place: Place,
 }
 
 impl Options {
@@ -80,6 +96,7 @@ impl Options {
             created: 0,
             uuid: Uuid::Derived,
             label: Vec::new(),
+            place: Place::Image,
         }
     }
 
@@ -101,6 +118,10 @@ impl Options {
                 let what = format!("{feature} for Linux {}", self.kernel);
                 return Err(Error::Limit { what, expected: format!("Linux {needed} or later") });
             }
+        }
+        if self.place != Place::Image && self.codec != Spec::None {
+            let what = format!("contents on a device with codec {}", self.codec.name());
+            return Err(Error::Limit { what, expected: "codec none".into() });
         }
         if self.label.len() > LABEL_MOST || self.label.contains(&0) {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
@@ -124,6 +145,9 @@ impl Options {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
         if let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? {
             needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
+        }
+        if self.place != Place::Image {
+            needs.push(("contents on a device".to_owned(), Kernel::of_feature(incompat::DEVICES)));
         }
         needs.extend(self.sharing().map(|(feature, kernel)| (feature.to_owned(), kernel)));
         Ok(needs)
@@ -186,10 +210,21 @@ impl Options {
 
     pub(crate) fn form(&self) -> Form {
         match self.codec {
+            _ if self.place != Place::Image => Form::Flat,
             _ if self.kernel >= Kernel::of_feature(incompat::WIDE) => Form::Extents,
             Spec::None => Form::Flat,
             _ => Form::Clusters,
         }
+    }
+
+    /// Returns the logarithm of the size of a file system block in bytes.
+    pub(crate) fn block_bits(&self) -> u8 {
+        if self.place == Place::Tar { TAR_BLOCK_BITS } else { BLOCK_BITS }
+    }
+
+    /// Returns the size of a file system block in bytes.
+    pub fn block(&self) -> u64 {
+        1 << self.block_bits()
     }
 
     /// Returns what decoders must know of the codec; `None` if nothing is compressed.
@@ -232,6 +267,17 @@ mod tests {
         assert_eq!(with("lz4", 6, 1).without_unknown_sharing(), None);
         assert_eq!(with("none", 5, 14).without_unknown_sharing(), Some(Kernel::new(5, 15)));
         assert!(fault(&options("xz")).contains("xz"));
+    }
+
+    #[test]
+    fn contents_on_devices_are_not_compressed() {
+        let on = |codec, kernel| Options { place: Place::Blob, kernel, ..options(codec) };
+        assert_eq!(fault(&on("none", Kernel::new(5, 16))), "valid");
+        let message = "contents on a device for Linux 5.15 (expected Linux 5.16 or later)";
+        assert_eq!(fault(&on("none", Kernel::new(5, 15))), message);
+        assert_eq!(fault(&on("lz4", Kernel::DEFAULT)), "contents on a device with codec lz4 (expected codec none)");
+        assert_eq!(on("none", Kernel::new(6, 15)).form(), Form::Flat);
+        assert_eq!(Options { place: Place::Tar, ..options("none") }.block(), 512);
     }
 
     #[test]

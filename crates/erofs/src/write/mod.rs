@@ -8,9 +8,13 @@
 //!    all inodes with what follows them: attributes, ends of directories (`directory.rs`), maps of files (`map/`).
 //! 4. A record (`record.rs`) says which encoder wrote the blocks.
 //! 5. The superblock (`superblock.rs`) makes the image valid.
+//!
+//! Contents on a device (`device_writer.rs`) are not in the image: they are in a file of their own, or in a tar whose positions a source reports
+//! (`tar_contents.rs`).
 
 mod coder;
 mod contents;
+mod device_writer;
 mod directory;
 mod inode_area;
 mod inodes;
@@ -22,6 +26,7 @@ mod output;
 mod placer;
 mod record;
 mod superblock;
+mod tar_contents;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -29,5 +34,6 @@ mod xattrs;
 mod zeros;
 
 pub(crate) use coder::encoder_form;
+pub use device_writer::DeviceWriter;
 pub use metadata::ImageEnd;
 pub use writer::{Summary, Writer};

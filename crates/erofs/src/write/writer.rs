@@ -151,6 +151,7 @@ impl<'s> Writer<'s> {
             data_end: layout.end,
             data_sum: checksum.unwrap_or(0),
             record,
+            device: None,
         };
         let metadata = write_metadata(&mut *sink, written, &source)?;
         let verifying = &mut |done, total| observer.verifying(done, total);

@@ -3,6 +3,7 @@
 use packline_blocks::{Error, min_window};
 use packline_cache::{LargestBlock, Lookup};
 use packline_codec::{Footprint, METADATA_BLOCK_SIZE, Spec};
+use packline_erofs::Place;
 use packline_runtime::memory::Demand;
 
 use crate::sources::changes::limits::EntryLimits;
@@ -90,6 +91,14 @@ impl ImageOptions {
         match self {
             ImageOptions::SquashFs(options) => options.xattrs,
             ImageOptions::Erofs(options) => options.xattrs,
+        }
+    }
+
+    /// Where the contents are stored.
+    pub(super) fn place(&self) -> Place {
+        match self {
+            ImageOptions::SquashFs(_) => Place::Image,
+            ImageOptions::Erofs(options) => options.place,
         }
     }
 

@@ -3,7 +3,9 @@
 mod conversion;
 mod devices;
 mod drop_ins;
+mod incremental;
 mod matrix;
+mod on_devices;
 mod reading;
 mod rebuilds;
 mod refusals;

@@ -49,7 +49,7 @@ fn one(pieces: &[Piece], fragment: Option<(u64, u64)>) -> One {
 
 fn maker(contents: &One, form: Form) -> MapMaker<'_> {
     let zeros = Zeros { start: 1 << 20, bytes: 4096, content: 131_072, plain: 2 << 20 };
-    MapMaker { contents, form, algorithm: 3, zeros: Some(zeros) }
+    MapMaker { contents, form, algorithm: 3, zeros: Some(zeros), device_block_bits: None }
 }
 
 /// Plans and writes a map after an inode of 32 bytes; returns layout, start, and the bytes from the header on.

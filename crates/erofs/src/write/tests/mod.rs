@@ -2,6 +2,7 @@
 
 mod bases;
 mod cache;
+mod devices;
 mod maps;
 mod mounts;
 mod store;
@@ -41,7 +42,7 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
     let data_end = sink.len() as u64;
     let zeros = store.zeros;
     let source =
-        Source { tree: &tree, contents: &store, xattrs: &xattrs, options, zeros, data_end, data_sum: 5, record: None };
+        Source { tree: &tree, contents: &store, xattrs: &xattrs, options, zeros, data_end, data_sum: 5, record: None, device: None };
     let metadata = write_metadata(&mut sink, Written::new(true), &source).unwrap();
     assert_eq!(sink.len() as u64, metadata.end.padded);
     let parts = metadata.written.into_parts().unwrap();
@@ -313,6 +314,7 @@ fn devices_that_the_format_has_no_space_for_are_named() {
         data_end: BLOCK,
         data_sum: 0,
         record: None,
+        device: None,
     };
     let error = write_metadata(&mut sink, Written::new(false), &source).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "d: device 4096:0 (expected at most 4095:1048575)");

@@ -13,7 +13,7 @@ use crate::verify::{Examiner, Finding, VerifySettings, verify};
 use crate::{FileHints, Start, Summary, Writer};
 
 /// The content of a file, and how far it was read.
-struct Reader(Vec<u8>, usize);
+pub(super) struct Reader(pub(super) Vec<u8>, pub(super) usize);
 
 impl EntrySource for Reader {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {

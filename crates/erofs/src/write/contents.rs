@@ -1,6 +1,7 @@
 //! What the metadata needs to know of the contents of files.
 
 use packline_blocks::Error;
+use packline_runtime::TaskError as _;
 
 /// Whose content it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,5 +80,7 @@ pub(crate) trait Contents {
     ///
     /// # Errors
     /// A temporary file cannot be read; [`Error::Work`] if there are no such bytes.
-    fn read_tail(&self, owner: Owner, to: &mut [u8]) -> Result<(), Error>;
+    fn read_tail(&self, owner: Owner, _to: &mut [u8]) -> Result<(), Error> {
+        Err(Error::internal(format!("{owner:?} has no kept tail end")))
+    }
 }

@@ -142,7 +142,7 @@ impl<'s> DeviceWriter<'s> {
                     area.complete()?;
                 let padding = layout.end.next_multiple_of(BLOCK) - layout.end;
                 write(device, layout.end, &[0; BLOCK as usize][..padding as usize])?;
-                let contents = LayoutContents::new(&layout, &data_options);
+                let contents = LayoutContents::new(&layout, &data_options, None);
                 let device_blocks = layout.end.div_ceil(BLOCK);
                 let end = DeviceEnd { blocks: device_blocks, sum: checksum.unwrap_or(0), content_bytes };
                 let (pipeline, queues) = (workers.stats(), workers.queue_stats());
@@ -207,7 +207,8 @@ fn write_image(
 ) -> Result<ImageEnd, Error> {
     let data_end = head_bytes(options);
     let device = Some(end.blocks);
-    let source = Source { tree, contents, xattrs, options, zeros: None, data_end, data_sum: end.sum, record: None, device };
+    let source =
+        Source { tree, contents, xattrs, options, zeros: None, data_end, data_sum: end.sum, record: None, device };
     let metadata = write_metadata(sink, Written::new(false), &source)?;
     write(sink, 0, &metadata.superblock)?;
     Ok(metadata.end)
@@ -264,5 +265,6 @@ fn data_options(options: &Options) -> DataOptions {
         checksum: true,
         verify: false,
         looks_up: false,
+        keep_tails: None,
     }
 }

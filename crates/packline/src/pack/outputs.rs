@@ -203,7 +203,9 @@ fn refuse_seekable(image: &ImageRequest) -> Result<(), Error> {
         #[cfg(feature = "verity")]
         ImageRequest { verity: Some(_), .. } => "a hash tree for an image that is written to a stream",
         ImageRequest { device: Some(_), .. } => "contents on a device of an image that is written to a stream",
-        ImageRequest { copies, .. } if !copies.is_empty() => "a copy of the source of an image that is written to a stream",
+        ImageRequest { copies, .. } if !copies.is_empty() => {
+            "a copy of the source of an image that is written to a stream"
+        }
         _ => return Ok(()),
     };
     Err(Error::Request { what: what.to_string(), expected: "a file".to_string() })

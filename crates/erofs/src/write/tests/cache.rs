@@ -105,8 +105,15 @@ fn clusters_that_are_not_of_the_segment_are_not_used() {
     for options in all().filter(|options| options.form() == Form::Clusters) {
         let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
         let lookup = Lookup::default();
-        let start =
-            Start { root: meta, defaults: meta, input: String::new(), memory: usize::MAX, verify: false, lookup };
+        let start = Start {
+            root: meta,
+            defaults: meta,
+            input: String::new(),
+            memory: usize::MAX,
+            verify: false,
+            lookup,
+            scratch: None,
+        };
         let mut codec = SegmentCodec::new(&ImageCoders::new(&options, &start));
         let (content, stored, clusters) = segment(&mut codec);
         assert!(codec.is_block_of(&content, &stored, &clusters), "{}", options.codec);

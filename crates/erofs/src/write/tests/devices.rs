@@ -56,7 +56,7 @@ impl EntrySource for Parts {
 fn start() -> Start {
     let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
     let (input, lookup) = ("test".into(), Default::default());
-    Start { root: meta, defaults: meta, input, memory: usize::MAX, verify: false, lookup }
+    Start { root: meta, defaults: meta, input, memory: usize::MAX, verify: false, lookup, scratch: None }
 }
 
 fn options(place: Place) -> Options {

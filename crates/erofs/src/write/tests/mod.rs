@@ -41,8 +41,17 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
     let mut sink = std::mem::take(&mut store.image);
     let data_end = sink.len() as u64;
     let zeros = store.zeros;
-    let source =
-        Source { tree: &tree, contents: &store, xattrs: &xattrs, options, zeros, data_end, data_sum: 5, record: None, device: None };
+    let source = Source {
+        tree: &tree,
+        contents: &store,
+        xattrs: &xattrs,
+        options,
+        zeros,
+        data_end,
+        data_sum: 5,
+        record: None,
+        device: None,
+    };
     let metadata = write_metadata(&mut sink, Written::new(true), &source).unwrap();
     assert_eq!(sink.len() as u64, metadata.end.padded);
     let parts = metadata.written.into_parts().unwrap();

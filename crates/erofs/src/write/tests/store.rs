@@ -187,8 +187,4 @@ impl Contents for Store {
             Owner::Packed => Box::new(self.packed_pieces.iter().copied()),
         }
     }
-
-    fn read_tail(&self, owner: Owner, _: &mut [u8]) -> Result<(), Error> {
-        panic!("{owner:?} has no end after its inode")
-    }
 }

@@ -1,4 +1,4 @@
-//! Any bytes as options and a tree: the image that our writer makes of them has the tree for our reader and for erofs-rs, and no fault.
+//! Any bytes as options and a tree: our reader and erofs-rs find the tree in the image of our writer, and no fault.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -20,7 +20,7 @@ const CONTENT: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Found {
     pub tree: Snapshot,
-    /// Modification time of each path: seconds since 1970 and nanoseconds. Those of [`Attributes`] are limited to the range of SquashFS.
+    /// Modification time of each path: seconds since 1970 and nanoseconds. The times in [`Attributes`] are limited to the range of SquashFS.
     pub times: BTreeMap<Bytes, (i64, u32)>,
     /// Link counts of the directories.
     pub links: BTreeMap<Bytes, u32>,

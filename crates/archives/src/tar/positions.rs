@@ -14,7 +14,7 @@ use super::{Metered, TarOptions, TarSource};
 use crate::decompress::{self, Format};
 
 /// Opens a plain tar from a stream. Contents are skipped. [`Source::read_later`] returns parts whose offsets are offsets in the tar, and which
-/// nobody can read. The stream is read to its end.
+/// cannot be read. The stream is read to its end.
 ///
 /// # Errors
 /// [`Error::Io`] if its first bytes cannot be read; [`Error::Input`] if the tar is compressed. The source reports malformed data later.

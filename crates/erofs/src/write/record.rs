@@ -7,7 +7,7 @@ use super::output::Output;
 use crate::format::record::{LENGTHS_MOST, Record, start_of_hash};
 use crate::options::{BLOCK, Form, Options};
 
-/// What is known of the data area.
+/// Facts about the data area.
 pub(super) struct DataFacts {
     /// Offset of the end.
     pub(super) end: u64,

@@ -43,7 +43,7 @@ fn taken(report: &Value) -> u64 {
     report["base"]["taken"].as_u64().unwrap_or(0)
 }
 
-/// Removes the record of an EROFS image, which then is no base.
+/// Removes the record of an EROFS image, so that it is not a base any more.
 fn without_record(sandbox: &Sandbox, from: &str, to: &str) {
     let mut image = sandbox.read(from);
     let at = image.len() - 64;

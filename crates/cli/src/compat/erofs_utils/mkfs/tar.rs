@@ -16,7 +16,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// What is read from a tar.
+/// Facts about a tar that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TarMode {
     Contents,

@@ -27,7 +27,7 @@ const WITHOUT: [&[&str]; 6] = [
 ];
 
 /// Files of different layouts.
-const LOOKED_AT: [&str; 4] = ["shared/all", "shared/end", "holes/middle", "sizes/noise-4097"];
+const LOOKED_AT: [&str; 4] = ["shared/all", "shared/end", "holes/middle", "sizes/noise-8192"];
 
 /// A codec as `-c` names it, and the first kernel of the matrix that decodes it.
 struct Codec {

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use packline_runtime::{FormatFault, Unsupported, WorkFault};
 
+/// How the fault of a file that ends before its image begins.
+const CUT_OFF: &str = "the image is cut off";
+
 /// Why an image, or a part of it, could not be read. Offsets count from the first byte of the image.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
@@ -28,6 +31,16 @@ pub enum ReadError {
 impl ReadError {
     pub fn corrupt(offset: u64, what: impl Into<String>, expected: impl Into<String>) -> ReadError {
         FormatFault::new(offset, what, expected).into()
+    }
+
+    /// A file has only `found` bytes of an image of `stated` bytes. The size is stored at `offset`, in the superblock.
+    pub fn cut_off(offset: u64, found: u64, stated: u64) -> ReadError {
+        ReadError::corrupt(offset, format!("{CUT_OFF}: {found} of {stated} bytes, by its superblock"), "")
+    }
+
+    /// Whether this is an error of [`ReadError::cut_off`].
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, ReadError::Corrupt(fault) if fault.what.starts_with(CUT_OFF))
     }
 
     pub fn unsupported(what: impl Into<String>, expected: impl Into<String>) -> ReadError {

@@ -63,7 +63,7 @@ enum Command {
         #[arg(value_name = "CHECKER")]
         checkers: Vec<concurrency::Checker>,
     },
-    /// Run programs that call squashfs-tools with the drop-ins instead, and compare their files and output
+    /// Run programs that call squashfs-tools or erofs-utils with the drop-ins instead, and compare their files and output
     Clients(clients::Options),
     /// Compare hashes over workers, memory budgets and the serial reference, on a large input
     Matrix(matrix::Options),

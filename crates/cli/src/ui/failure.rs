@@ -130,6 +130,17 @@ impl Failure {
     }
 }
 
+/// Returns the hint for an image that is cut off.
+fn completed_by(error: &packline::Error) -> Option<String> {
+    let packline::Error::Read { path, cause, .. } = error else { return None };
+    if !cause.is_cut_off() {
+        return None;
+    }
+    let has_recovery_data = packline::requests::sidecar_of(path).is_file();
+    let repair = || format!("'packline repair {}' repairs it", path.escaped());
+    Some(if has_recovery_data { repair() } else { "get the complete image".to_string() })
+}
+
 /// Returns the commands that read a container.
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
@@ -208,7 +219,7 @@ fn repaired_by(error: &packline::Error) -> Option<String> {
 
 /// Returns the message for an error of the library, with the options and commands that help.
 fn message_of(error: &packline::Error) -> String {
-    if let Some(repair) = repaired_by(error) {
+    if let Some(repair) = repaired_by(error).or_else(|| completed_by(error)) {
         return format!("{error}; {repair}");
     }
     match error {

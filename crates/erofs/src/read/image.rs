@@ -80,6 +80,17 @@ impl Image {
     /// As for [`Image::open`].
     pub fn open_at(input: Arc<dyn Input>, devices: &[Arc<dyn Input>], at: OpenAt) -> Result<Image, ReadError> {
         let superblock = Arc::new(read_superblock(input.as_ref(), at.offset, at.checksum)?);
+        let found = input.size().saturating_sub(at.offset);
+        Image::with(Arc::clone(&superblock), input, devices, at).map_err(|cause| cut_off(cause, &superblock, found))
+    }
+
+    /// Opens an image whose superblock has been read.
+    fn with(
+        superblock: Arc<Superblock>,
+        input: Arc<dyn Input>,
+        devices: &[Arc<dyn Input>],
+        at: OpenAt,
+    ) -> Result<Image, ReadError> {
         let mut regions = Regions::new(input, at.offset, superblock.block_bits);
         let slots = device_slots(&superblock, &regions)?;
         regions.add_devices(slots, devices)?;
@@ -237,6 +248,16 @@ fn with_metabox(superblock: &Arc<Superblock>, contents: Contents) -> Result<Cont
     let metabox: Arc<dyn ReadSpans> = Arc::new(Content::new(&contents, place).without_holes());
     let store = Arc::new(contents.store().with_metabox(metabox));
     Ok(Contents::new(&store, contents.image(), contents.packed().cloned()))
+}
+
+/// Returns the cause of a fault: the image is cut off if its superblock says more than the `found` bytes. Without a fault the number does not
+/// matter, because it is not needed to read an image.
+fn cut_off(cause: ReadError, superblock: &Superblock, found: u64) -> ReadError {
+    let stated = superblock.blocks.saturating_mul(superblock.block_size());
+    match cause {
+        ReadError::Corrupt(_) if stated > found => ReadError::cut_off(SUPERBLOCK_START + 36, found, stated),
+        cause => cause,
+    }
 }
 
 fn facts(superblock: &Superblock, contents: &Contents) -> Facts {

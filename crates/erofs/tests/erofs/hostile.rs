@@ -135,3 +135,17 @@ fn rejects_a_wrong_checksum() {
     let error = open_with(bytes, &[]).unwrap_err();
     assert!(error.to_string().contains("checksum"), "{error}");
 }
+
+#[test]
+fn names_the_size_of_an_image_that_is_cut_off() {
+    let mut bytes = fixture("inline.erofs");
+    let size = bytes.len();
+    bytes.truncate(1210);
+    bytes[1024 + 8] &= !1;
+    let error = open_with(bytes, &[]).unwrap_err();
+    assert!(error.is_cut_off());
+    assert_eq!(
+        error.to_string(),
+        format!("the image is cut off: 1210 of {size} bytes, by its superblock at byte 1060")
+    );
+}

@@ -199,8 +199,7 @@ impl Superblock {
         if self.bytes_used <= space {
             return Ok(());
         }
-        let what = format!("the image is cut off: {space} of {} bytes, by its superblock", self.bytes_used);
-        Err(ReadError::corrupt(40, what, ""))
+        Err(ReadError::cut_off(40, space, self.bytes_used))
     }
 
     fn places(&self) -> [u64; 8] {

@@ -3,6 +3,7 @@
 mod compare;
 mod counts;
 mod curve;
+mod erofs;
 mod instructions;
 mod mount;
 mod page;
@@ -29,6 +30,8 @@ pub enum Benchmark {
     Curve(curve::Options),
     /// Read a large file through a mount, with packline and squashfuse
     Mount(mount::Options),
+    /// Compare images of packline and of mkfs.erofs in the kernel, and both fsck.erofs; DATE-erofs.{csv,md}
+    Erofs(erofs::Options),
     /// Pack a tree again after small changes: with a block cache, with the earlier image as base, with both, and without
     Rebuild(rebuild::Options),
     /// Compress and decompress a file with packline and other programs
@@ -52,6 +55,7 @@ impl Benchmark {
             Benchmark::Serial(options) => recorded::run("serial", options),
             Benchmark::Curve(options) => optimized(|| curve::run(options)),
             Benchmark::Mount(options) => mount::run(options),
+            Benchmark::Erofs(options) => erofs::run(options),
             Benchmark::Rebuild(options) => rebuild::run(options),
             Benchmark::Stream(options) => stream::run(options),
             Benchmark::UpdateTraffic(options) => update_traffic::run(options),

@@ -16,6 +16,7 @@ image disk.img {
 pub const GENIMAGE: Client = Client {
     name: "genimage",
     needs: &[("genimage", "genimage"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: true,
     does: "made two images, and a disk with one in a partition",
     exercise: genimage,
@@ -39,6 +40,7 @@ fn genimage(run: &mut Run) -> Result<(), String> {
 pub const REPART: Client = Client {
     name: "repart",
     needs: &[("systemd-repart", "systemd"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "made a disk with an image and its verity hashes in partitions",
     exercise: repart,
@@ -62,6 +64,7 @@ fn repart(run: &mut Run) -> Result<(), String> {
 pub const MKOSI: Client = Client {
     name: "mkosi",
     needs: &[("mkosi", "mkosi"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "made an image of a tree",
     exercise: mkosi,

@@ -1,7 +1,8 @@
-//! Programs of a distribution that call squashfs-tools or squashfs-tools-ng, run with the originals and with the drop-ins on the same
-//! input. Both runs must end as expected, print the same and leave the same trees.
+//! Programs of a distribution that call squashfs-tools, squashfs-tools-ng or erofs-utils, run with the originals and with the drop-ins on the
+//! same input. Both runs must end as expected, print the same and leave the same trees.
 
 mod disks;
+mod erofs;
 mod outcome;
 mod packages;
 mod run;
@@ -20,7 +21,7 @@ pub struct Options {
     /// Only the clients that install small and run in seconds
     #[arg(long)]
     short: bool,
-    /// Only these clients [default: all]
+    /// Only these clients [default: all for which this release of Debian has the packages]
     #[arg(value_name = "CLIENT", value_parser = CLIENTS.map(|client| client.name))]
     only: Vec<String>,
     /// The packline to run [default: a debug build]
@@ -31,8 +32,10 @@ pub struct Options {
 /// A program that calls those that the drop-ins replace.
 struct Client {
     name: &'static str,
-    /// The programs that it needs, each with its Debian package.
+    /// The programs that it needs, each with its Debian package, or with the command that installs it.
     needs: &'static [(&'static str, &'static str)],
+    /// The first release of Debian whose packages suffice.
+    debian: u32,
     /// Whether it belongs to the short form.
     short: bool,
     /// A description of the client's work, for its line of the report.
@@ -41,7 +44,8 @@ struct Client {
     exercise: fn(&mut Run) -> Result<(), String>,
 }
 
-const CLIENTS: [Client; 12] = [
+const CLIENTS: [Client; 16] = [
+    erofs::UTIL_LINUX,
     disks::GENIMAGE,
     packages::RAUC,
     packages::SNAP,
@@ -54,12 +58,16 @@ const CLIENTS: [Client; 12] = [
     packages::CHARLIECLOUD,
     disks::MKOSI,
     systems::DRACUT,
+    erofs::KIWI,
+    erofs::REPART,
+    systems::DRACUT_EROFS,
 ];
 
-/// Runs the chosen clients. If a client fails, the others still run, and the error has the output of each failed client. No client runs if
+/// Runs the chosen clients. Clients of a later Debian run only by name. If a client fails, the others still run, and the error has the output of each failed client. No client runs if
 /// one of them is not installed.
 pub fn run(options: &Options) -> Result<(), String> {
-    let clients: Vec<&Client> = CLIENTS.iter().filter(|client| options.choose(client)).collect();
+    let release = debian_release(&std::fs::read_to_string("/etc/os-release").unwrap_or_default());
+    let clients: Vec<&Client> = CLIENTS.iter().filter(|client| options.choose(client, release)).collect();
     require(&clients)?;
     let target = environment::target_directory();
     let named = |cause| format!("{}: {cause}", target.display());
@@ -74,9 +82,10 @@ impl Options {
         Options { short: true, ..Options::default() }
     }
 
-    fn choose(&self, client: &Client) -> bool {
+    fn choose(&self, client: &Client, release: u32) -> bool {
         let named = self.only.iter().any(|name| name == client.name);
-        (named || self.only.is_empty()) && (client.short || !self.short)
+        let is_possible = self.only.is_empty() && client.debian <= release;
+        (named || is_possible) && (client.short || !self.short)
     }
 
     /// A directory of links to packline.
@@ -90,6 +99,16 @@ impl Options {
     }
 }
 
+/// The release of Debian that a file of os-release(5) describes. Another distribution counts as the latest.
+fn debian_release(text: &str) -> u32 {
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+        Some(line.trim_matches('"'))
+    };
+    let version = value("VERSION_ID").filter(|_| value("ID") == Some("debian"));
+    version.and_then(|version| version.parse().ok()).unwrap_or(u32::MAX)
+}
+
 /// An error unless this is root, because images are mounted, and all programs are installed.
 fn require(clients: &[&Client]) -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
@@ -97,7 +116,8 @@ fn require(clients: &[&Client]) -> Result<(), String> {
     }
     let needs = clients.iter().flat_map(|client| client.needs.iter().map(|need| (client.name, need)));
     let missing = |(client, (program, package)): (&str, &(&str, &str))| {
-        let line = format!("{client}: {program} is not installed (apt-get install {package})");
+        let apt = if package.starts_with("pip ") { "" } else { "apt-get install " };
+        let line = format!("{client}: {program} is not installed ({apt}{package})");
         tools::find(program).is_none().then_some(line)
     };
     let missing: Vec<String> = needs.filter_map(missing).collect();
@@ -129,6 +149,20 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn release_of_debian() {
+        assert_eq!(debian_release("NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\nID=debian\n"), 12);
+        assert_eq!(debian_release("ID=fedora\nVERSION_ID=42\n"), u32::MAX);
+        assert_eq!(debian_release(""), u32::MAX);
+    }
+
+    #[test]
+    fn clients_of_a_later_debian_run_by_name() {
+        let later = CLIENTS.iter().find(|client| client.debian > 12).unwrap();
+        assert!(!Options::default().choose(later, 12) && Options::default().choose(later, 13));
+        assert!(Options { only: vec![later.name.into()], ..Options::default() }.choose(later, 12));
+    }
 
     #[test]
     fn continuous_integration_installs_what_the_short_form_needs() {

@@ -27,7 +27,7 @@ impl Outcome {
         }
         match (self.counts(), ours.counts()) {
             (wanted, found) if wanted != found || self.lengths() != ours.lengths() => {
-                Err(format!("it ran {wanted} of squashfs-tools, but {found} of the drop-ins"))
+                Err(format!("it ran {wanted} of Debian's, but {found} of the drop-ins"))
             }
             (none, _) if none.is_empty() => Err("it ran none of the replaced programs from PATH".into()),
             (calls, _) => Ok(format!("{} ({calls})", self.shown())),
@@ -70,7 +70,7 @@ fn same_text(label: &str, wanted: &str, found: &str) -> Result<(), String> {
     let mut lines = wanted.lines().map(Some).chain([None]).zip(found.lines().map(Some).chain([None]));
     let (wanted, found) = lines.find(|(wanted, found)| wanted != found).unwrap_or_default();
     let show = |line: Option<&str>| line.map_or("the end".to_owned(), |line| format!("{line:?}"));
-    Err(format!("{label}: {} with squashfs-tools, {} with the drop-ins", show(wanted), show(found)))
+    Err(format!("{label}: {} with Debian's programs, {} with the drop-ins", show(wanted), show(found)))
 }
 
 fn same_tree(label: &str, wanted: &Snapshot, found: &Snapshot) -> Result<(), String> {
@@ -96,16 +96,16 @@ mod tests {
         let peers = outcome("a\nb\n", &["mksquashfs"]);
         assert!(peers.same(&outcome("a\nb\n", &["mksquashfs"])).is_ok());
         let cause = peers.same(&outcome("a\nc\n", &["mksquashfs"])).unwrap_err();
-        assert_eq!(cause, "prints: \"b\" with squashfs-tools, \"c\" with the drop-ins");
+        assert_eq!(cause, "prints: \"b\" with Debian's programs, \"c\" with the drop-ins");
         let cause = peers.same(&outcome("a\n", &["mksquashfs"])).unwrap_err();
-        assert_eq!(cause, "prints: \"b\" with squashfs-tools, the end with the drop-ins");
+        assert_eq!(cause, "prints: \"b\" with Debian's programs, the end with the drop-ins");
     }
 
     #[test]
     fn calls_are_compared() {
         let peers = outcome("", &["mksquashfs", "unsquashfs", "mksquashfs"]);
         let cause = peers.same(&outcome("", &["mksquashfs"])).unwrap_err();
-        assert!(cause.contains("2 mksquashfs, 1 unsquashfs of squashfs-tools, but 1 mksquashfs"), "{cause}");
+        assert!(cause.contains("2 mksquashfs, 1 unsquashfs of Debian's, but 1 mksquashfs"), "{cause}");
         assert!(outcome("", &[]).same(&outcome("", &[])).is_err());
     }
 }

@@ -7,6 +7,7 @@ use super::run::{Run, Times, beginning};
 pub const SNAP: Client = Client {
     name: "snap",
     needs: &[("snap", "snapd"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: true,
     does: "checked a directory, packed it with xz and lzo, and showed the snaps",
     exercise: snap,
@@ -46,6 +47,7 @@ fn snap(run: &mut Run) -> Result<(), String> {
 pub const RAUC: Client = Client {
     name: "rauc",
     needs: &[("rauc", "rauc"), ("openssl", "openssl"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: true,
     does: "made, checked, extracted and signed bundles",
     exercise: rauc,
@@ -84,6 +86,7 @@ fn bundle(run: &mut Run, format: &str, options: &str) -> Result<(), String> {
 pub const CHARLIECLOUD: Client = Client {
     name: "charliecloud",
     needs: &[("ch-convert", "charliecloud-builders"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "turned a directory into an image, and that into a directory, a tar and an image again",
     exercise: charliecloud,
@@ -111,6 +114,7 @@ fn charliecloud(run: &mut Run) -> Result<(), String> {
 pub const DIFFOSCOPE: Client = Client {
     name: "diffoscope",
     needs: &[("diffoscope", "diffoscope-minimal"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: true,
     does: "compared two images",
     exercise: diffoscope,

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The replaced programs that clients call.
-const REPLACED: [&str; 4] = ["mksquashfs", "unsquashfs", "sqfstar", "tar2sqfs"];
+const REPLACED: [&str; 7] =
+    ["mksquashfs", "unsquashfs", "sqfstar", "tar2sqfs", "mkfs.erofs", "fsck.erofs", "dump.erofs"];
 /// The directory in which Debian has the originals.
 const ORIGINALS: &str = "/usr/bin";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -156,6 +157,12 @@ impl Run {
     /// As [`Run::image`], of an image that begins at a byte of the file.
     pub fn image_at(&mut self, name: &str, offset: u64, times: Times) -> Result<(), String> {
         let mounted = Mounted::kernel_at(&self.path(name), offset)?;
+        self.record(name, mounted.path(), times)
+    }
+
+    /// As [`Run::image_at`], of an EROFS image.
+    pub fn erofs_at(&mut self, name: &str, offset: u64, times: Times) -> Result<(), String> {
+        let mounted = Mounted::erofs_at(&self.path(name), offset)?;
         self.record(name, mounted.path(), times)
     }
 

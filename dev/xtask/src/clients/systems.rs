@@ -7,6 +7,7 @@ use super::run::{Run, Times};
 pub const LIVE_BUILD: Client = Client {
     name: "live-build",
     needs: &[("lb", "live-build"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "packed a root file system",
     exercise: live_build,
@@ -27,6 +28,7 @@ fn live_build(run: &mut Run) -> Result<(), String> {
 pub const LTSP: Client = Client {
     name: "ltsp",
     needs: &[("ltsp", "ltsp"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "packed a system without what its list of wildcards names",
     exercise: ltsp,
@@ -51,6 +53,7 @@ fn ltsp(run: &mut Run) -> Result<(), String> {
 pub const REMASTER: Client = Client {
     name: "remaster",
     needs: &[("remaster-squashfs-editor", "remaster-iso"), ("rsync", "rsync"), ("mksquashfs", "squashfs-tools")],
+    debian: 12,
     short: false,
     does: "made one image of two that overlayfs stacks",
     exercise: remaster,
@@ -72,6 +75,7 @@ fn remaster(run: &mut Run) -> Result<(), String> {
 pub const MMDEBSTRAP: Client = Client {
     name: "mmdebstrap",
     needs: &[("mmdebstrap", "mmdebstrap"), ("tar2sqfs", "squashfs-tools-ng")],
+    debian: 12,
     short: false,
     does: "made an image of a package and a tree",
     exercise: mmdebstrap,
@@ -110,20 +114,49 @@ pub const DRACUT: Client = Client {
         ("cpio", "cpio"),
         ("mksquashfs", "squashfs-tools"),
     ],
+    debian: 12,
     short: false,
     does: "made an initramfs whose files are in an image",
     exercise: dracut,
 };
 
 fn dracut(run: &mut Run) -> Result<(), String> {
-    run.succeeds("mkdir configuration temporary initramfs")?;
-    let place = "--conf /dev/null --confdir configuration --tmpdir temporary --force initramfs.img 6.1.0-none";
-    let contents = "--no-kernel --no-hostonly --no-hostonly-cmdline --no-early-microcode --modules 'base bash squash'";
-    // dracut sets PATH itself.
-    let path = "DRACUT_PATH=\"$(echo $PATH | tr : ' ')\"";
-    run.succeeds(&format!("{path} dracut {contents} --add squash --squash-compressor xz --reproducible {place}"))?;
-    run.succeeds("cd initramfs && cpio --extract --make-directories --quiet <../initramfs.img")?;
+    initramfs(run, "squash", "xz")?;
     run.succeeds("mv initramfs/squash-root.img root.sqfs")?;
     run.image_at("root.sqfs", 0, Times::Ignored)?;
     run.tree("initramfs", Times::Ignored)
+}
+
+/// dracut's squash-erofs module, which is a part of Debian from release 13 on.
+pub const DRACUT_EROFS: Client = Client {
+    name: "dracut-erofs",
+    needs: &[
+        ("dracut", "dracut-core"),
+        ("/usr/lib/dracut/modules.d/95squash-erofs/module-setup.sh", "dracut-squash"),
+        ("cpio", "cpio"),
+        ("mkfs.erofs", "erofs-utils"),
+    ],
+    debian: 13,
+    short: false,
+    does: "made an initramfs whose files are in an EROFS image",
+    exercise: dracut_erofs,
+};
+
+fn dracut_erofs(run: &mut Run) -> Result<(), String> {
+    initramfs(run, "squash-erofs", "zstd")?;
+    run.succeeds("mv initramfs/erofs-root.img root.erofs")?;
+    run.erofs_at("root.erofs", 0, Times::Ignored)?;
+    run.tree("initramfs", Times::Ignored)
+}
+
+/// Runs dracut with a module that makes an image, and extracts the initramfs.
+fn initramfs(run: &Run, module: &str, compressor: &str) -> Result<(), String> {
+    run.succeeds("mkdir configuration temporary initramfs")?;
+    let place = "--conf /dev/null --confdir configuration --tmpdir temporary --force initramfs.img 6.1.0-none";
+    let modules = format!("--modules 'base bash {module}' --add {module} --squash-compressor {compressor}");
+    let contents = "--no-kernel --no-hostonly --no-hostonly-cmdline --no-early-microcode --reproducible";
+    // dracut sets PATH itself.
+    let path = "DRACUT_PATH=\"$(echo $PATH | tr : ' ')\"";
+    run.succeeds(&format!("{path} dracut {contents} {modules} {place}"))?;
+    run.succeeds("cd initramfs && cpio --extract --make-directories --quiet <../initramfs.img").map(drop)
 }

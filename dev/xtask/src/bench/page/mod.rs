@@ -3,7 +3,7 @@
 mod side_by_side;
 mod tasks;
 
-use super::{recorded, work_directory};
+use super::{erofs, recorded, work_directory};
 use crate::{clock, corpus, options, shell};
 use clap::{Args, ValueEnum};
 use side_by_side::Bench;
@@ -34,6 +34,8 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
     #[command(flatten)]
+    erofs: erofs::Peers,
+    #[command(flatten)]
     binary: options::Binary,
 }
 
@@ -50,6 +52,8 @@ enum Part {
     Second,
     /// Unpack an image of the first input
     Unpack,
+    /// Read EROFS images of the first input in the kernel, and extract them
+    Erofs,
     /// Archives, streams, rebuilds, deltas and recovery data
     Tasks,
 }
@@ -61,6 +65,7 @@ impl Part {
             Part::Slow => "page-slow",
             Part::Second => "page-second",
             Part::Unpack => "page-unpack",
+            Part::Erofs => "erofs",
             Part::Tasks => "page-tasks",
         }
     }
@@ -71,6 +76,7 @@ impl Part {
             Part::Slow => "Pack a Debian root file system with xz and lzma",
             Part::Second => "Pack versions of a program",
             Part::Unpack => "Unpack a Debian root file system",
+            Part::Erofs => "Read EROFS images of a Debian root file system",
             Part::Tasks => "Other tasks",
         }
     }
@@ -125,6 +131,7 @@ impl Page<'_> {
             Part::Slow => self.pack(part, &self.input, SLOW_CODECS),
             Part::Second => self.pack(part, &self.second, &format!("{},{SLOW_CODECS}", self.options.codecs)),
             Part::Unpack => self.unpack(),
+            Part::Erofs => self.erofs(),
             Part::Tasks => self.tasks(),
         }
     }
@@ -141,6 +148,19 @@ impl Page<'_> {
         let mut command = self.bench("unpack", &image);
         command.args(["--jobs", &crate::environment::processors().to_string()]);
         self.report(Part::Unpack, &mut command)
+    }
+
+    /// Runs `cargo xtask bench erofs` with the tree of the first input.
+    fn erofs(&self) -> Result<(), String> {
+        let tree = self.directory.join("debian-root");
+        std::fs::create_dir_all(&tree).map_err(|cause| format!("{}: {cause}", tree.display()))?;
+        let mut tar = Command::new("tar");
+        shell::run(tar.args(["--xattrs", "--xattrs-include=*", "-xpf"]).arg(&self.input).arg("-C").arg(&tree))?;
+        let erofs::Peers { mkfs, fsck } = &self.options.erofs;
+        let mut command = Command::new(crate::environment::own_path()?);
+        command.args(["bench", "erofs", "--tree"]).arg(&tree).arg("--trees").arg(&self.directory);
+        command.arg("--mkfs").arg(mkfs).arg("--fsck").arg(fsck).arg("--binary").arg(&self.binary);
+        shell::run(&mut command)
     }
 
     fn bench(&self, what: &str, input: &Path) -> Command {

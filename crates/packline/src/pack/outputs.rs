@@ -29,7 +29,7 @@ pub(super) struct Outputs<'w> {
     verity: Option<PackedTree>,
 }
 
-/// What the image is written to.
+/// The destination of the image.
 enum Medium<'w> {
     File(OutputFile),
     Seekable(SeekableSink<'w>),

@@ -32,7 +32,7 @@ fn each_error_has_a_kind_and_names_its_file() {
         ),
         (packer().codec("zip").write_to(at("c.sqfs")).unwrap_err(), ErrorKind::Invalid, None),
         (packer().write_to(at("c.zip")).unwrap_err(), ErrorKind::Invalid, None),
-        (packer().exclude("[").err().unwrap(), ErrorKind::Invalid, None),
+        (packer().exclude("a{b").err().unwrap(), ErrorKind::Invalid, None),
         (
             packer().resources(Resources::new(1).memory_limit(1000)).write_to(at("c.sqfs")).unwrap_err(),
             ErrorKind::Limit,

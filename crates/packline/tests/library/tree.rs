@@ -120,8 +120,8 @@ fn two_files_of_an_image_are_replaced() -> Result<(), packline::Error> {
     changes.file("new/file", "two\n")?.mode(0o600);
     let source = Source::image(Image::open(at("old.sqfs"))?).with(changes);
     let packed = Packer::new(source).write_to(at("new.sqfs"))?;
-    // The blocks of a and d/b, without those of zeros: only the last block with tail ends is new.
-    assert!(packed.copied_blocks >= 4, "{packed:?}");
+    // The two whole blocks of a, at least: the block with the tail ends is new.
+    assert!(packed.copied_blocks >= 2, "{packed:?}");
 
     let image = Image::open(at("new.sqfs"))?;
     let read = |path: &str| {

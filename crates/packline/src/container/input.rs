@@ -107,6 +107,14 @@ impl Input {
         Input::of(path, file)
     }
 
+    /// Takes an open file of any kind; `name` is for messages. A pipe and a character device become a stream.
+    ///
+    /// # Errors
+    /// As for [`Input::open`].
+    pub fn of_file(name: impl Into<PathBuf>, file: File) -> Result<Input, Error> {
+        Input::of(name.into(), file)
+    }
+
     /// Takes the open file that is standard input. A file of size 0 becomes a stream, since files of the kernel (`/proc`) report that size.
     ///
     /// # Errors

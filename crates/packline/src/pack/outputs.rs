@@ -31,7 +31,7 @@ pub(super) struct Outputs<'w> {
     verity: Option<PackedTree>,
 }
 
-/// What the image is written to.
+/// The destination of the image.
 enum Medium<'w> {
     File(Box<OutputFile>),
     Seekable(SeekableSink<'w>),

@@ -3,19 +3,26 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{Output, RestoreAttributes, Selection, UnpackRequest};
+use packline_image::{OpenedImage, Output, RestoreAttributes, Selection, UnpackRequest};
 use packline_runtime::{Observer, Resources, Unobserved};
 
-use super::{Destination, UnpackSummary, unpack};
+use super::{Destination, UnpackSummary, unpack, unpack_image};
 use crate::container::file_kind::FileKind;
+use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 
 /// Unpacks a SquashFS or EROFS image, or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
-    place: ImagePlace,
+    from: UnpackFrom,
     request: UnpackRequest,
     observer: Box<dyn Observer + Send + 'o>,
+}
+
+/// The source of the entries.
+enum UnpackFrom {
+    File(ImagePlace),
+    Image(OpenedImage),
 }
 
 /// Result of an unpacking.
@@ -31,7 +38,16 @@ pub struct Unpacked {
 impl<'o> Unpacker<'o> {
     /// Unpacks the file at `path`, everything with all attributes, on all processors.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
-        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: Box::new(Unobserved) }
+        Unpacker::of(UnpackFrom::File(ImagePlace::new(path)))
+    }
+
+    /// Unpacks an open image.
+    pub fn image(image: Image) -> Unpacker<'o> {
+        Unpacker::of(UnpackFrom::Image(image.into()))
+    }
+
+    fn of(from: UnpackFrom) -> Unpacker<'o> {
+        Unpacker { from, request: UnpackRequest::default(), observer: Box::new(Unobserved) }
     }
 
     /// Which attributes are restored in a directory.
@@ -97,7 +113,11 @@ impl<'o> Unpacker<'o> {
 
     fn run(mut self, destination: Destination) -> Result<Unpacked, Error> {
         let observer = self.observer.as_mut();
-        let (content_bytes, errors) = match unpack(&self.place, self.request, destination, None, observer)? {
+        let summary = match self.from {
+            UnpackFrom::File(place) => unpack(&place, self.request, destination, None, observer)?,
+            UnpackFrom::Image(image) => unpack_image(image, self.request, destination, observer)?,
+        };
+        let (content_bytes, errors) = match summary {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
             #[cfg(feature = "lrz")]

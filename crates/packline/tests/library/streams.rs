@@ -141,7 +141,7 @@ fn an_image_is_read_from_any_input() {
     assert!(Input::bytes("short", "abc").part(2..5).is_err());
 }
 
-/// Sends each call to another thread.
+/// Sends the paths of entries to another thread.
 struct Sent(mpsc::Sender<String>);
 
 impl Observer for Sent {

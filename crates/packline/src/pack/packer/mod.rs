@@ -1,6 +1,7 @@
 //! A builder for packs into any container that holds trees.
 
 mod settings;
+mod text;
 
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
@@ -309,7 +310,9 @@ impl<'o> Packer<'o> {
         let mut source = std::mem::replace(&mut self.source, Source::stack([]));
         let mut settings = std::mem::take(&mut self.settings);
         // A directory source skips the entries itself. The entries of other sources are filtered.
-        if let Source::Directory { options, .. } = &mut source {
+        if let Source::Directory { options, .. } = &mut source
+            && !settings.exclude.is_empty()
+        {
             options.excludes = std::mem::take(&mut settings.exclude);
         }
         match &mut options {

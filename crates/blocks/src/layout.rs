@@ -10,8 +10,7 @@ use crate::{DataOptions, Error};
 pub struct TailPlace {
     /// Index into [`DataLayout::fragments`].
     pub fragment: u32,
-    /// Offset in bytes in the uncompressed fragment block. With [`DataOptions::cluster_size`], the tail end may continue in the next fragment
-    /// block, or lie there completely if the offset is not less than the block's length.
+    /// Offset in bytes in the uncompressed fragment block.
     pub offset: u32,
 }
 

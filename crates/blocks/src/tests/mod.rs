@@ -226,21 +226,6 @@ fn blocks_are_split_into_clusters_of_whole_units() {
 }
 
 #[test]
-fn tail_ends_fill_the_fragment_blocks_of_clusters() {
-    let mut random = Random::new(7);
-    let files: Vec<_> = (0..60).map(|_| plain(&random.noise(3000))).collect();
-    let setup = setup_of("lz4", Kind::Clusters);
-    let packed = pack(&files, &setup, RUN);
-    let lengths: Vec<usize> = packed.layout.fragments.iter().map(|block| block.length as usize).collect();
-    let (last, full) = lengths.split_last().unwrap();
-    assert!(full.len() > 1 && full.iter().all(|length| *length == SEGMENT), "{lengths:?}");
-    assert_eq!(full.len() * SEGMENT + last, (60 * 3000_usize).next_multiple_of(UNIT));
-    for (number, (bytes, _)) in files.iter().enumerate() {
-        assert!(content(&packed, number, &setup) == *bytes, "file {number}");
-    }
-}
-
-#[test]
 fn tail_ends_are_kept_after_blocks_that_follow_each_other() {
     let setup = setup_of("none", Kind::Kept);
     let [first, second] = [text(1, SEGMENT), text(2, SEGMENT)];

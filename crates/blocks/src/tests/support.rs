@@ -341,9 +341,7 @@ pub(super) fn content(packed: &Packed, number: usize, setup: &Setup) -> Vec<u8> 
         tails.read(tail, &mut bytes[body..]).unwrap();
         return bytes;
     }
-    // A tail end may continue in the next fragment block.
-    let blocks = tail.fragment..layout.fragments.len() as u32;
-    let raw = decode(image, blocks.flat_map(|index| layout.fragment_extents(index)), &mut *coder);
+    let raw = decode(image, layout.fragment_extents(tail.fragment), &mut *coder);
     let length = bytes.len() - body;
     bytes[body..].copy_from_slice(&raw[tail.offset as usize..][..length]);
     bytes

@@ -40,7 +40,7 @@ fn differing(some: &Path, others: &Path) -> Result<Vec<String>, String> {
     for file in files {
         let name = file.strip_prefix(some).unwrap_or(&file);
         let other = others.join(name);
-        if !other.exists() || shell::hash(&[file.clone()])? != shell::hash(&[other])? {
+        if !other.exists() || shell::hash(std::slice::from_ref(&file))? != shell::hash(&[other])? {
             differing.push(name.display().to_string());
         }
     }

@@ -17,7 +17,7 @@ struct Policy {
 impl Policy {
     /// Reads the quoted words of the lines in `allow = [...]`, and the crates of `skip = [...]`, one on a line.
     fn parse(text: &str) -> Policy {
-        let allowed = list(text, "allow = [").filter_map(|line| quoted(line)).collect();
+        let allowed = list(text, "allow = [").filter_map(quoted).collect();
         let skipped = list(text, "skip = [").filter_map(|line| quoted(line.split_once("crate = ")?.1)).collect();
         Policy { allowed, skipped }
     }

@@ -61,9 +61,7 @@ impl<'a> Recipe<'a> {
             options.created = self.wide() as u32;
             options.label = b"a label"[..usize::from(self.byte() % 8)].to_vec();
         }
-        if options.validate().is_err() {
-            options = Options { fragments: Fragments::Never, deduplicate: false, sparse: false, ..options };
-        }
+        options.without_unknown_sharing();
         options.validate().is_ok().then_some(options)
     }
 

@@ -80,6 +80,7 @@ fn write(nodes: &[Node], options: &Options, workers: usize) -> Vec<u8> {
         memory: usize::MAX,
         verify: true,
         lookup: Default::default(),
+        scratch: None,
     };
     let mut image = Vec::new();
     let config = Config::new(workers, 4 << 20);

@@ -1,5 +1,7 @@
 //! Everything that CI checks, the quickest checks first.
 
+use std::process::Command;
+
 use crate::checks::{concurrency, fuzz};
 use crate::{clients, clock, environment, golden, guide, shell, tidy};
 
@@ -16,9 +18,11 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     times.of("tidy", tidy::run)?;
+    times.of("policy", policy)?;
     times.of("guide", guide::run)?;
     times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
     times.of("features", || features(&FEATURES))?;
+    times.of("oldest Rust", oldest_rust)?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
     times.of("fuzzing", || fuzz::each_target(fuzz_seconds))?;
     times
@@ -49,6 +53,36 @@ impl Times {
         let parts: Vec<String> = self.0.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
         parts.join(", ")
     }
+}
+
+/// Checks the lists of deny.toml with cargo-deny if it is installed; `tidy` has checked licences and duplicate versions without it. Advisories
+/// need a database from the network: the workflow of a release checks them.
+fn policy() -> Result<(), String> {
+    if shell::output(shell::cargo().args(["deny", "--version"])).is_err() {
+        shell::print_error("policy: cargo-deny is not installed");
+        return Ok(());
+    }
+    shell::run(shell::cargo().args(["deny", "--offline", "--workspace", "check", "bans", "licenses", "sources"]))
+}
+
+/// Checks that the program compiles with exactly the oldest Rust that the manifests promise, if rustup has it.
+pub fn oldest_rust() -> Result<(), String> {
+    let path = shell::root().join("Cargo.toml");
+    let manifest = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap_or_default();
+    let toolchain = format!("{}.0", version.trim_matches('"'));
+    let rust = |program: &str| {
+        let mut command = Command::new("rustup");
+        command.args(["run", &toolchain, program]);
+        command
+    };
+    if shell::output(rust("rustc").arg("--version")).is_err() {
+        shell::print_error(&format!("oldest Rust: {toolchain} is not installed; rustup toolchain install {toolchain}"));
+        return Ok(());
+    }
+    let target = environment::target_directory().join("oldest-rust");
+    let check = ["check", "--quiet", "--locked", "--package", "packline-cli"];
+    shell::run(rust("cargo").args(check).env("CARGO_TARGET_DIR", target))
 }
 
 /// The number of tests that run at a time: tests wait for programs, mounts and timers for a quarter of their time.

@@ -97,8 +97,10 @@ fn an_index_has_the_tree_of_the_index_that_erofs_utils_writes() {
     }
     made(&sandbox, &["--tar=i", "ours.erofs", "small.tar"]);
     let devices = ["--old-device", "small.tar", "--new-device", "small.tar"];
-    let differences = sandbox.good(&[&["diff"], &devices[..], &["ours.erofs", "tarindex.erofs"]].concat());
-    assert_eq!(differences.text(), "");
+    let ran = sandbox.run(&[&["diff"], &devices[..], &["ours.erofs", "tarindex.erofs"]].concat());
+    // The tar has no root. That of erofs-utils has the time of the image.
+    let expected = "! .: permissions 0755 -> 0777\n! .: time 1970-01-01 00:00:00 -> 2017-07-14 02:40:00\n";
+    assert_eq!(ran.text(), expected, "{ran:?}");
 }
 
 #[test]
@@ -113,7 +115,8 @@ fn an_index_of_sparse_files_has_their_holes() {
     ];
     sandbox.write_tar("sparse.tar", &nodes);
     made(&sandbox, &["--tar=i", "index.erofs", "sparse.tar"]);
-    assert_reads(&sandbox, "index.erofs", "sparse.tar", "sparse.tar");
+    sandbox.good(&["pack", "-q", "sparse.tar", "sparse.sqfs"]);
+    assert_reads(&sandbox, "index.erofs", "sparse.tar", "sparse.sqfs");
     if mount::kernel_mounts_erofs("none") {
         assert_mounts(&sandbox, "index.erofs", "sparse.tar", &snapshot::of_model(&nodes, true));
     }
@@ -187,7 +190,7 @@ fn cut_and_empty_tars_are_errors() {
         sandbox.write("cut.tar", &tar[..length]);
         for input in ["cut.tar", "<cut.tar"] {
             let ran = sandbox.shell(&format!("$P mkfs.erofs --tar=i --aufs --quiet cut.erofs {input}"));
-            assert!(ran.status == 1 && ran.stderr.starts_with("mkfs.erofs: "), "{length}: {ran:?}");
+            assert!(ran.status == 1 && ran.stderr.starts_with("packline: "), "{length}: {ran:?}");
             assert!(!sandbox.at("cut.erofs").exists());
         }
     }
@@ -209,7 +212,8 @@ fn contents_are_written_to_a_device() {
     assert!(["1", "2", "7"].iter().all(|workers| both(workers) == serial));
     assert!(serial.0.len() < 200_000 && serial.1.len().is_multiple_of(4096));
     // Two files have the same content.
-    let count = serial.1.windows(1000).filter(|window| *window == &tree::text()[..1000]).count();
+    let text = tree::text();
+    let count = serial.1.windows(1000).filter(|window| *window == &text[..1000]).count();
     assert_eq!(count, 1);
     assert_reads(&sandbox, "meta.erofs", "blob", "tree.sqfs");
     for chunk in ["4096", "1048576", "16m"] {

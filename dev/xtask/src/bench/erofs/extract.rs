@@ -69,8 +69,11 @@ impl Extractor {
 
     /// Extracts to a new directory.
     fn extract(&self, image: &Image, tree: &Path) -> Result<Sample, String> {
-        if tree.exists() {
-            std::fs::remove_dir_all(tree).map_err(named(tree))?;
+        // A run that fails may leave a file.
+        match tree.symlink_metadata() {
+            Ok(about) if about.is_dir() => std::fs::remove_dir_all(tree).map_err(named(tree))?,
+            Ok(_) => std::fs::remove_file(tree).map_err(named(tree))?,
+            Err(_) => {}
         }
         let argv =
             [shell::text(&self.program)?, &format!("--extract={}", shell::text(tree)?), shell::text(&image.path)?];

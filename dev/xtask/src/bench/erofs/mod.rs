@@ -32,7 +32,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     tree: PathBuf,
     /// Options of packline pack and of mkfs.erofs for two images that are compared; repeated for each pair
-    #[arg(long, value_name = "OURS / PEERS", value_parser = pair, default_values = PAIRS)]
+    #[arg(long, value_name = "OURS / PEERS", value_parser = pair, default_values = PAIRS, allow_hyphen_values = true)]
     pair: Vec<Pair>,
     /// Runs of each task, in turn with both images
     #[arg(long, value_name = "N", default_value_t = 5)]

@@ -35,8 +35,8 @@ pub struct FormatOptions {
     /// --chunksize
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub blobdev: Option<PathBuf>,
-    /// Store content in chunks of this many bytes, a power of two, without compression. Equal chunks are stored once, as far as their first 1 MiB
-    /// decide
+    /// Store content in chunks of this many bytes, a power of two, without compression. Equal chunks are stored once; larger chunks are compared in
+    /// pieces of 1 MiB
     #[arg(long = "chunksize", value_name = "BYTES", value_parser = text(compression::parse_chunk))]
     pub chunk: Option<u64>,
     /// Start the data of each file at a multiple of this many blocks

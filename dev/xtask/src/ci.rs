@@ -22,7 +22,6 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     times.of("guide", guide::run)?;
     times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
     times.of("features", || features(&FEATURES))?;
-    times.of("oldest Rust", oldest_rust)?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
     times.of("fuzzing", || fuzz::each_target(fuzz_seconds))?;
     times

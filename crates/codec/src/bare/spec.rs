@@ -21,6 +21,14 @@ impl BareCodec {
 }
 
 impl Spec {
+    /// Parses as [`Spec::parse`] does. The error for an unknown codec lists the codecs that have blocks without a header.
+    pub fn parse_bare(text: &str) -> Result<Spec, CodecError> {
+        Spec::parse(text).map_err(|error| match error {
+            CodecError::UnknownCodec { found, .. } => CodecError::UnknownCodec { found, known: CODECS.join(", ") },
+            other => other,
+        })
+    }
+
     /// What a decoder needs to know about blocks of [`Spec::bare_encoder`]. `None` for the codec `none`.
     ///
     /// # Errors

@@ -55,6 +55,11 @@ struct End {
 }
 
 impl End {
+    /// The end that replaces all from a sequence on by as many literals as fit. `place` has its index and the content before it.
+    fn with_literals((at, before): (usize, usize), size: usize, most: usize) -> End {
+        End { at, before, shortened: None, literals: literals_in(most - at).min(size - before) }
+    }
+
     fn content(&self) -> usize {
         self.before + self.shortened.map_or(0, |one| one.literals + one.length) + self.literals
     }
@@ -74,15 +79,15 @@ impl End {
 
 /// The cut with the most content whose result has at most `most` bytes. `size` is the content of the block.
 fn longest(block: &[u8], size: usize, most: usize) -> Option<End> {
-    let mut best: Option<End> = None;
+    // The start of the last sequence from which on the rest may be literals.
+    let mut best = None;
     let mut at = 0;
     let mut before = 0;
     // The first literals follow no match.
     let mut last_length = usize::MAX;
     while at < most {
-        let literals = literals_in(most - at).min(size - before);
-        if literals >= LAST_LITERALS && literals.saturating_add(last_length) >= LAST_START {
-            best = Some(End { at, before, shortened: None, literals });
+        if may_end(literals_if_few(most - at, size - before), last_length) {
+            best = Some((at, before));
         }
         let Some((next, end)) = sequence(block, at) else { break };
         if end + 1 + LAST_LITERALS > most {
@@ -92,6 +97,7 @@ fn longest(block: &[u8], size: usize, most: usize) -> Option<End> {
                 shortened: Some(one),
                 literals,
             });
+            let best = best.map(|place| End::with_literals(place, size, most));
             let longer = shortened.filter(|end| best.is_none_or(|best| best.content() < end.content()));
             return longer.or(best);
         }
@@ -99,7 +105,19 @@ fn longest(block: &[u8], size: usize, most: usize) -> Option<End> {
         before += next.literals + next.length;
         last_length = next.length;
     }
-    best
+    best.map(|place| End::with_literals(place, size, most))
+}
+
+/// Whether a block may end with a number of literals after a match of some length.
+fn may_end(literals: usize, last_length: usize) -> bool {
+    literals >= LAST_LITERALS && literals.saturating_add(last_length) >= LAST_START
+}
+
+/// The number of literals that fit, if it is small; otherwise some number that is enough for the end of a block. Most sequences are far
+/// from the end.
+#[inline(always)]
+fn literals_if_few(capacity: usize, content: usize) -> usize {
+    if capacity > SHORT_RUN && content >= LAST_START { LAST_START } else { literals_in(capacity).min(content) }
 }
 
 /// The sequence at an index, and the index after it. `None` for the last literals.

@@ -163,6 +163,10 @@ fn rejects_other_codecs_and_sizes() {
         assert_eq!(error.to_string(), expected);
         assert_eq!(spec(name).bare_footprint(4096), Err(error));
     }
+    let unknown = Spec::parse_bare("brotli").unwrap_err();
+    let expected = "unknown codec 'brotli' (expected one of none, lz4, lz4hc, lzma, gzip, zstd)";
+    assert_eq!(unknown.to_string(), expected);
+    assert_eq!(Spec::parse_bare("lzma:lc=2"), Spec::parse("lzma:lc=2"));
     for text in ["none", "lz4", "gzip", "lzma", "zstd"] {
         for size in [0, BareCodec::LARGEST + 1] {
             let error = spec(text).bare_encoder(size).map(drop).unwrap_err();

@@ -130,7 +130,7 @@ impl ImageRequest {
     /// # Errors
     /// [`Error::Codec`] for a codec that EROFS does not have or that does not work with the block size.
     pub fn parse_erofs(codec: Option<&str>, block_size: Option<BlockSize>) -> Result<ImageRequest, Error> {
-        let mut options = packline_erofs::Options::new(Spec::parse(codec.unwrap_or("zstd"))?);
+        let mut options = packline_erofs::Options::new(Spec::parse_bare(codec.unwrap_or("zstd"))?);
         options.block_size = block_size.unwrap_or(options.block_size);
         options.codec.bare_codec(options.block_size.bytes())?;
         Ok(ImageRequest::new(options))

@@ -53,7 +53,7 @@ fn pack_names_options_of_another_file_system() {
         (&["--base", "tree.sqfs", "--base-any"], "--base-any: an EROFS image takes only blocks that its own "),
         (&["-c", "xz"], "--codec: EROFS has no xz (expected one of none, "),
         (&["-c", "lzo"], "--codec: EROFS has no lzo (expected one of none, "),
-        (&["-c", "deflate"], "; gzip is the codec that EROFS calls deflate"),
+        (&["-c", "deflate"], "lzma, gzip, zstd); gzip is the codec that EROFS calls deflate"),
         (&["-c", "none", "--cache", "c"], "--cache: has no effect on an EROFS image with -c none, "),
         (&["--label", "a label of 16 b."], "--label: 'a label of 16 b.' has 16 bytes (expected at most 15)"),
         (&["--uuid", "1"], "--uuid: invalid UUID '1'"),

@@ -6,24 +6,22 @@ use packline_volume::{BaseError, ReadError};
 
 use crate::Options;
 use crate::format::algorithms::number_of;
-use crate::format::record::{Record, start_of_hash};
+use crate::format::record::start_of_hash;
 use crate::format::superblock::incompat;
 use crate::options::{BLOCK, Form};
 use crate::read::Image;
-use crate::read::record::read_record;
+use crate::read::record::{PlacedRecord, read_record};
 use crate::write::encoder_form;
 
-/// Returns the record of an image and its address, if the encoder of `options` wrote its blocks.
-pub(super) fn own_record(image: &Image, options: &Options) -> Result<(u64, Record), BaseError> {
+/// Returns the record of an image, if the encoder of `options` wrote its blocks.
+pub(super) fn own_record(image: &Image, options: &Options) -> Result<PlacedRecord, BaseError> {
     check_fit(image, options)?;
     let expected = || {
         let size = size_at_most(u64::from(options.block_size));
         format!("an image that this version packed with codec {} and blocks of {size}", options.codec)
     };
     match read_record(image) {
-        Ok(Some((at, record))) if record.encoder == start_of_hash(&encoder_form(options).hash.into()) => {
-            Ok((at, record))
-        }
+        Ok(Some(found)) if found.record.encoder == start_of_hash(&encoder_form(options).hash.into()) => Ok(found),
         Ok(Some(_)) => {
             let what = "is of another version, or its codec has other parameters or another block size";
             Err(BaseError::fit(what, expected()))

@@ -54,11 +54,12 @@ impl Base {
     /// [`BaseError::Fit`] for an image of another encoder, and for a damaged one; [`BaseError::Read`] if it cannot be read,
     /// [`BaseError::Memory`].
     pub fn open(image: &Image, options: &Options, settings: &BaseSettings) -> Result<Base, BaseError> {
-        let (at, record) = own_record(image, options)?;
+        let found = own_record(image, options)?;
+        let record = found.record;
         if data_checksum(image, record.data_end, &settings.engine.cancel)? != record.data {
             return Err(BaseError::fit("is damaged: its data does not match its checksum", ""));
         }
-        let segments = Segments::of(image, options, (at, &record), settings)?;
+        let segments = Segments::of(image, options, found, settings)?;
         let Scanned { mut blocks, damaged } = scan(image, options, &segments, &settings.engine)?;
         // Compression of the others was never tried.
         blocks.retain(|block| record.all_tried || segments.list()[block.segment as usize].is_compressed);

@@ -39,7 +39,7 @@ pub(super) fn scan(
     let mut bytes = 0;
     for (number, segment) in (0..).zip(segments.list()) {
         bytes += u64::from(segment.stored);
-        job.push((number, *segment, segments.clusters(segment).to_vec()));
+        job.push(Item { number, segment: *segment, clusters: segments.clusters(segment).to_vec() });
         if bytes >= JOB_BYTES {
             map.submit(std::mem::take(&mut job), &mut scanned).map_err(of_fault)?;
             bytes = 0;
@@ -48,6 +48,14 @@ pub(super) fn scan(
     map.submit(job, &mut scanned).map_err(of_fault)?;
     map.drain(&mut scanned).map_err(of_fault)?;
     Ok(scanned)
+}
+
+/// A segment to decode.
+#[derive(Debug)]
+struct Item {
+    number: u32,
+    segment: Segment,
+    clusters: Vec<Cluster>,
 }
 
 /// Decodes and hashes segments.
@@ -67,8 +75,7 @@ struct Tool {
 }
 
 impl Task for DecodeTask {
-    /// Numbers, segments and their clusters.
-    type In = Vec<(u32, Segment, Vec<Cluster>)>;
+    type In = Vec<Item>;
     /// `None` for a segment that cannot be reused.
     type Out = Vec<Option<KnownBlock>>;
     type Error = ReadError;
@@ -82,22 +89,17 @@ impl Task for DecodeTask {
 
     fn run(&self, tool: &mut Self::Tool, job: Self::In) -> Result<Self::Out, ReadError> {
         let tool = tool.as_mut().map_err(|error| error.clone())?;
-        job.iter().map(|(number, segment, clusters)| self.block(tool, *number, segment, clusters)).collect()
+        job.iter().map(|item| self.block(tool, item)).collect()
     }
 
     fn bytes_in(&self, job: &Self::In) -> u64 {
-        job.iter().map(|(_, segment, _)| u64::from(segment.stored)).sum()
+        job.iter().map(|item| u64::from(item.segment.stored)).sum()
     }
 }
 
 impl DecodeTask {
-    fn block(
-        &self,
-        tool: &mut Tool,
-        number: u32,
-        segment: &Segment,
-        clusters: &[Cluster],
-    ) -> Result<Option<KnownBlock>, ReadError> {
+    fn block(&self, tool: &mut Tool, item: &Item) -> Result<Option<KnownBlock>, ReadError> {
+        let Item { number, segment, clusters } = item;
         tool.stored.resize(segment.stored as usize, 0);
         self.image.contents().store().read(segment.offset, &mut tool.stored)?;
         tool.content.clear();
@@ -111,7 +113,7 @@ impl DecodeTask {
         }
         let content = ContentDigest::of(&tool.content);
         let stored = if segment.is_compressed { ContentDigest::of(&tool.stored) } else { content };
-        Ok(Some(KnownBlock { content, stored, segment: number }))
+        Ok(Some(KnownBlock { content, stored, segment: *number }))
     }
 }
 

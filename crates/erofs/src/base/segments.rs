@@ -13,13 +13,12 @@ use packline_volume::{BaseError, BaseSettings, Node, ReadError, Walk, spread};
 use crate::Options;
 use crate::format::algorithms::number_of;
 use crate::format::inode::Layout;
-use crate::format::record::Record;
 use crate::format::superblock::SUPERBLOCK_START;
 use crate::options::{BLOCK, Form};
 use crate::read::Image;
 use crate::read::data::{DataPlace, node_of};
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form as ExtentForm, Stored};
-use crate::read::record::read_lengths;
+use crate::read::record::{PlacedRecord, read_lengths};
 
 /// Memory for a segment in bytes: in a list that grows, in the table of offsets, and as a known block.
 const SEGMENT_MEMORY: u64 = (2 * size_of::<Segment>() + 16 + 64) as u64;
@@ -34,8 +33,9 @@ pub(super) struct Segment {
     /// Bytes in the image.
     pub(super) stored: u32,
     pub(super) is_compressed: bool,
-    /// First cluster in the list of all clusters, and the number of clusters.
-    clusters: (u32, u32),
+    /// First cluster in the list of all clusters.
+    first_cluster: u32,
+    cluster_count: u32,
 }
 
 /// All blocks and segments of an image. None overlaps another.
@@ -47,18 +47,18 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Reads all indexes. `record`: its address, and the record. Broken indexes end early.
+    /// Reads all indexes. Broken indexes end early.
     pub(super) fn of(
         image: &Image,
         options: &Options,
-        record: (u64, &Record),
+        found: PlacedRecord,
         settings: &BaseSettings,
     ) -> Result<Segments, BaseError> {
-        let mut collector = Collector::new(options, record.1, settings.memory);
+        let mut collector = Collector::new(options, found.record.data_end, settings.memory);
         if let Some(number) = image.superblock().packed {
             let place = image.inodes().fields(node_of(number, SUPERBLOCK_START)?)?.place();
             let cuts = match options.form() {
-                Form::Clusters => Cuts::at(&read_lengths(image, record.0, record.1)?),
+                Form::Clusters => Cuts::at(&read_lengths(image, found)?),
                 Form::Flat | Form::Extents => Cuts::Each,
             };
             collector.add(image, &place, &cuts);
@@ -83,8 +83,7 @@ impl Segments {
 
     /// Returns the clusters of a segment; one for a block.
     pub(super) fn clusters(&self, segment: &Segment) -> &[Cluster] {
-        let (first, count) = segment.clusters;
-        &self.clusters[first as usize..(first + count) as usize]
+        &self.clusters[segment.first_cluster as usize..][..segment.cluster_count as usize]
     }
 
     /// Whether segments are stored in clusters.
@@ -165,24 +164,27 @@ struct Collector {
     /// Index of each segment, by its offset.
     by_offset: HashTable<u32>,
     open: Option<Open>,
-    /// Numbers of segments and clusters so far, duplicates included.
-    met: (u64, u64),
+    /// Bytes of memory that all segments so far need. Duplicates count when the memory is full.
+    needed: u64,
+    /// Number of segments so far.
+    met: u64,
     memory: Option<u64>,
 }
 
 impl Collector {
-    fn new(options: &Options, record: &Record, memory: Option<u64>) -> Collector {
+    fn new(options: &Options, data_end: u64, memory: Option<u64>) -> Collector {
         let form = options.form();
         Collector {
             form,
             algorithm: options.bare_codec().map_or(0, number_of),
             most: options.block_size.into(),
             segment_most: options.segment_size().into(),
-            data_end: record.data_end,
+            data_end,
             segments: Segments { list: Vec::new(), clusters: Vec::new(), form },
             by_offset: HashTable::new(),
             open: None,
-            met: (0, 0),
+            needed: 0,
+            met: 0,
             memory,
         }
     }
@@ -205,7 +207,8 @@ impl Collector {
             self.close();
         }
         if self.open.is_none() && cuts.has(extent.start) && !self.is_known(offset) {
-            self.met.0 += 1;
+            self.met += 1;
+            self.needed = self.needed.saturating_add(SEGMENT_MEMORY);
             let first_cluster = self.segments.clusters.len();
             self.open = Some(Open { offset, stored: 0, length: 0, limit: cuts.after(extent), first_cluster });
         }
@@ -234,7 +237,7 @@ impl Collector {
             last.size_word += cluster.size();
             return;
         }
-        self.met.1 += 1;
+        self.needed = self.needed.saturating_add(CLUSTER_MEMORY);
         if !self.is_full() {
             self.segments.clusters.push(cluster);
         }
@@ -266,23 +269,20 @@ impl Collector {
 
     /// Completes the open segment.
     fn close(&mut self) {
+        let is_full = self.is_full();
         let Some(open) = self.open.take() else { return };
         let Open { offset, stored, length, first_cluster, .. } = open;
-        let list = &mut self.segments.list;
-        let clusters = &self.segments.clusters[first_cluster..];
-        let is_compressed = clusters.iter().any(Cluster::is_compressed);
+        let Segments { list, clusters, .. } = &mut self.segments;
+        let is_compressed = clusters[first_cluster..].iter().any(Cluster::is_compressed);
         let is_valid = length <= self.segment_most && (!is_compressed || stored < length);
-        let index = u32::try_from(list.len()).ok();
-        let first = u32::try_from(first_cluster).ok();
-        if let (Some(index), Some(first), true) = (index, first, is_valid && !self.is_full()) {
-            let clusters = (first, clusters.len() as u32);
-            let list = &mut self.segments.list;
-            list.push(Segment { offset, stored: stored as u32, is_compressed, clusters });
-            let list = &self.segments.list;
-            self.by_offset.insert_unique(spread(offset), index, |index| spread(list[*index as usize].offset));
-        } else {
-            self.segments.clusters.truncate(first_cluster);
-        }
+        let cluster_count = (clusters.len() - first_cluster) as u32;
+        let numbers = u32::try_from(list.len()).ok().zip(u32::try_from(first_cluster).ok());
+        let Some((index, first)) = numbers.filter(|_| is_valid && !is_full) else {
+            clusters.truncate(first_cluster);
+            return;
+        };
+        list.push(Segment { offset, stored: stored as u32, is_compressed, first_cluster: first, cluster_count });
+        self.by_offset.insert_unique(spread(offset), index, |index| spread(list[*index as usize].offset));
     }
 
     /// Drops the open segment.
@@ -292,20 +292,15 @@ impl Collector {
         }
     }
 
-    /// Returns the bytes of memory that all segments need.
-    fn needed(&self) -> u64 {
-        self.met.0.saturating_mul(SEGMENT_MEMORY).saturating_add(self.met.1.saturating_mul(CLUSTER_MEMORY))
-    }
-
     /// Whether there are more segments than fit into memory. They are still counted.
     fn is_full(&self) -> bool {
-        self.memory.is_some_and(|most| self.needed() > most)
+        self.memory.is_some_and(|most| self.needed > most)
     }
 
     /// Returns the segments in the order of the image, without those that overlap another, which a sound image does not have.
     fn finish(self) -> Result<Segments, BaseError> {
-        if let Some(allowed) = self.memory.filter(|most| self.needed() > *most) {
-            return Err(BaseError::Memory { blocks: self.met.0, allowed, needed: self.needed() });
+        if let Some(allowed) = self.memory.filter(|most| self.needed > *most) {
+            return Err(BaseError::Memory { blocks: self.met, allowed, needed: self.needed });
         }
         let mut segments = self.segments;
         segments.list.sort_unstable_by_key(|segment| segment.offset);

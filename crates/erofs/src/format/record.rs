@@ -46,14 +46,16 @@ pub(crate) struct Record {
     pub(crate) all_tried: bool,
     /// The encoder of the blocks.
     pub(crate) encoder: Hash,
-    /// Number of the lengths, at most [`LENGTHS_MOST`], and their CRC-32.
-    pub(crate) lengths: (u32, u32),
+    /// Number of the lengths, at most [`LENGTHS_MOST`].
+    pub(crate) lengths: u32,
+    /// CRC-32 of the lengths.
+    pub(crate) lengths_sum: u32,
 }
 
 impl Record {
     /// Returns the bytes of the lengths before the record.
     pub(crate) fn lengths_bytes(&self) -> usize {
-        self.lengths.0 as usize * LENGTH_BYTES
+        self.lengths as usize * LENGTH_BYTES
     }
 
     pub(crate) fn encode(&self) -> [u8; RECORD_BYTES] {
@@ -65,8 +67,8 @@ impl Record {
         out[12..16].copy_from_slice(&self.data.to_le_bytes());
         out[16..32].copy_from_slice(&self.encoder);
         out[32..40].copy_from_slice(&self.data_end.to_le_bytes());
-        out[40..44].copy_from_slice(&self.lengths.0.to_le_bytes());
-        out[44..48].copy_from_slice(&self.lengths.1.to_le_bytes());
+        out[40..44].copy_from_slice(&self.lengths.to_le_bytes());
+        out[44..48].copy_from_slice(&self.lengths_sum.to_le_bytes());
         let hash = start_of_hash(&blake3::hash(&out[..HASHED]));
         out[HASHED..].copy_from_slice(&hash);
         out
@@ -89,9 +91,10 @@ impl Record {
             data_end: u64::from(word(32)) | u64::from(word(36)) << 32,
             all_tried: bytes[10] & ALL_TRIED as u8 != 0,
             encoder: std::array::from_fn(|index| bytes[16 + index]),
-            lengths: (word(40), word(44)),
+            lengths: word(40),
+            lengths_sum: word(44),
         };
-        let is_known = word(8) as u16 == VERSION && record.lengths.0 as usize <= LENGTHS_MOST;
+        let is_known = word(8) as u16 == VERSION && record.lengths as usize <= LENGTHS_MOST;
         Ok(is_known.then_some(record))
     }
 }
@@ -112,7 +115,8 @@ mod tests {
             data_end: 0x1122_3344_5566,
             all_tried: true,
             encoder: [7; 16],
-            lengths: (3, 9),
+            lengths: 3,
+            lengths_sum: 9,
         };
         let mut bytes = record.encode();
         assert_eq!(Record::decode(&bytes, 0).unwrap(), Some(record));
@@ -128,7 +132,8 @@ mod tests {
 
     #[test]
     fn records_of_later_versions_are_ignored() {
-        let record = Record { data: 0, data_end: 4096, all_tried: false, encoder: [0; 16], lengths: (1 << 23, 0) };
+        let lengths = LENGTHS_MOST as u32 + 1;
+        let record = Record { data: 0, data_end: 4096, all_tried: false, encoder: [0; 16], lengths, lengths_sum: 0 };
         assert_eq!(Record::decode(&record.encode(), 0).unwrap(), None);
     }
 }

@@ -13,11 +13,18 @@ use crate::options::BLOCK;
 /// Bytes that are read at a time for the checksum.
 const STEP: u64 = 256 << 10;
 
-/// Returns the record of an image and its address; `None` if the image has none that this version knows.
+/// A record, and its address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlacedRecord {
+    pub(crate) at: u64,
+    pub(crate) record: Record,
+}
+
+/// Returns the record of an image; `None` if the image has none that this version knows.
 ///
 /// # Errors
 /// [`ReadError::Corrupt`] if the record is damaged, [`ReadError::Input`].
-pub(crate) fn read_record(image: &Image) -> Result<Option<(u64, Record)>, ReadError> {
+pub(crate) fn read_record(image: &Image) -> Result<Option<PlacedRecord>, ReadError> {
     let superblock = image.superblock();
     let end = superblock.blocks.saturating_mul(superblock.block_size());
     let store = image.contents().store();
@@ -32,18 +39,18 @@ pub(crate) fn read_record(image: &Image) -> Result<Option<(u64, Record)>, ReadEr
         let what = format!("a data area up to byte {}", record.data_end);
         return Err(corrupt(at, what, format!("an end from {BLOCK} to {data_most}")));
     }
-    Ok(Some((at, record)))
+    Ok(Some(PlacedRecord { at, record }))
 }
 
 /// Returns the lengths of the segments of the packed inode.
 ///
 /// # Errors
 /// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
-pub(crate) fn read_lengths(image: &Image, at: u64, record: &Record) -> Result<Vec<u32>, ReadError> {
+pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u32>, ReadError> {
     let mut bytes = vec![0; record.lengths_bytes()];
     let start = at - bytes.len() as u64;
     image.contents().store().read(start, &mut bytes)?;
-    if crc32fast::hash(&bytes) != record.lengths.1 {
+    if crc32fast::hash(&bytes) != record.lengths_sum {
         return Err(corrupt(start, "lengths that do not match their checksum", "the lengths of the record"));
     }
     Ok(bytes.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())

@@ -17,7 +17,7 @@ use crate::read::flat::blocks_of_inline;
 use crate::read::inode::PlacedInode;
 use crate::read::map::window::ReadBytes;
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form, Stored};
-use crate::read::record::read_record;
+use crate::read::record::{PlacedRecord, read_record};
 
 /// Set in the address of a byte of the packed inode. No image has as many bytes.
 pub(super) const PACKED: u64 = 1 << 62;
@@ -110,7 +110,7 @@ impl<'l> Layouts<'l> {
     /// Adds the record at the end, and the lengths before it.
     fn add_record(&mut self, report: &mut Report<'_>) -> Result<(), ReadError> {
         match read_record(self.image) {
-            Ok(Some((at, record))) => {
+            Ok(Some(PlacedRecord { at, record })) => {
                 let lengths = record.lengths_bytes() as u64;
                 self.space.add(at.saturating_sub(lengths), lengths + RECORD_BYTES as u64, Use::Plain);
                 Ok(())

@@ -5,7 +5,7 @@ use packline_volume::{ReadError, Report};
 use super::VerifySettings;
 use crate::options::BLOCK;
 use crate::read::Image;
-use crate::read::record::{data_checksum, read_record};
+use crate::read::record::{PlacedRecord, data_checksum, read_record};
 
 /// Compares the data with the checksum, if no other fault was found: decoders do not check each bit.
 pub(super) fn check(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<(), ReadError> {
@@ -13,7 +13,7 @@ pub(super) fn check(image: &Image, settings: &VerifySettings, report: &mut Repor
         return Ok(());
     }
     // A damaged record was reported before.
-    let Ok(Some((_, record))) = read_record(image) else { return Ok(()) };
+    let Ok(Some(PlacedRecord { record, .. })) = read_record(image) else { return Ok(()) };
     match data_checksum(image, record.data_end, &settings.reading.engine.cancel) {
         Ok(found) if found == record.data => {}
         Ok(found) => {

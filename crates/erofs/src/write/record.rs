@@ -38,7 +38,8 @@ impl EndRecord {
             data_end: data.end,
             all_tried: data.all_tried,
             encoder: start_of_hash(&encoder_form(options).hash.into()),
-            lengths: (u32::try_from(count).ok()?, crc32fast::hash(&lengths)),
+            lengths: u32::try_from(count).ok()?,
+            lengths_sum: crc32fast::hash(&lengths),
         };
         (count <= LENGTHS_MOST).then_some(EndRecord { record, lengths })
     }

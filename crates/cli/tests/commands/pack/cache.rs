@@ -69,7 +69,7 @@ fn the_image_is_the_same_with_any_state_of_the_cache() {
         for workers in numbers {
             let cache = format!("cache-{workers}");
             let with = |blocks: &str| {
-                let report = pack(&sandbox, codec, &[&["-j", workers, "--cache", &cache], way].concat());
+                let report = pack(&sandbox, codec, &[&["-j", workers, "--cache", &cache][..], way].concat());
                 assert!(sandbox.read("image") == expected, "{codec} {way:?}, {workers} workers, {blocks}");
                 let number = |name: &str| report["cache"][name].as_u64().unwrap();
                 (number("found"), number("missed"), number("damaged"), number("added"))

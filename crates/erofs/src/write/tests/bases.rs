@@ -214,7 +214,8 @@ fn forged(mut bytes: Vec<u8>, options: &Options) -> Option<Vec<u8>> {
         data_end: at as u64,
         all_tried: true,
         encoder: start_of_hash(&encoder_form(options).hash.into()),
-        lengths: (0, 0),
+        lengths: 0,
+        lengths_sum: 0,
     };
     bytes[at..end].copy_from_slice(&record.encode());
     Some(bytes)

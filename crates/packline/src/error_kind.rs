@@ -147,7 +147,7 @@ fn path_of(cause: &TreeError) -> Option<&Path> {
 
 fn entry_of(cause: &TreeError) -> Option<&[u8]> {
     match cause {
-        TreeError::Malformed { entry, .. } | TreeError::Entry { entry, .. } => Some(entry).map(Vec::as_slice),
+        TreeError::Malformed { entry, .. } | TreeError::Entry { entry, .. } => Some(entry.as_slice()),
         _ => None,
     }
 }

@@ -3,23 +3,52 @@
 use crate::checks::{concurrency, fuzz};
 use crate::{clients, clock, environment, golden, guide, shell, tidy};
 
-/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
+/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
+/// it, and of all of them at the end.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
+    let mut times = Times::default();
+    let result = checks(fuzz_seconds, &mut times);
+    shell::print_error(&times.line());
+    result
+}
+
+fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
-    timed("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
-    timed("tidy", tidy::run)?;
-    timed("guide", guide::run)?;
-    timed("clippy", || shell::run(shell::cargo().args(lints)))?;
-    timed("features", || features(&FEATURES))?;
+    times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
+    times.of("tidy", tidy::run)?;
+    times.of("guide", guide::run)?;
+    times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
+    times.of("features", || features(&FEATURES))?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
-    timed("fuzzing", || fuzz::each_target(fuzz_seconds))?;
-    timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
-    timed("tests", || {
+    times.of("fuzzing", || fuzz::each_target(fuzz_seconds))?;
+    times
+        .of("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
+    times.of("tests", || {
         shell::run(shell::cargo().args(["test", "--workspace"]).env("RUST_TEST_THREADS", test_threads()))
     })?;
-    timed("golden", || golden::run(&golden::Options::default()))?;
-    timed("clients", || clients::run(&clients::Options::short()))?;
-    timed("models", concurrency::loom)
+    times.of("golden", || golden::run(&golden::Options::default()))?;
+    times.of("clients", || clients::run(&clients::Options::short()))?;
+    times.of("models", concurrency::loom)
+}
+
+/// The checks so far, with their seconds.
+#[derive(Default)]
+struct Times(Vec<(&'static str, f64)>);
+
+impl Times {
+    fn of(&mut self, name: &'static str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+        let start = clock::monotonic_seconds();
+        let result = check();
+        let seconds = clock::monotonic_seconds() - start;
+        self.0.push((name, seconds));
+        shell::print_error(&format!("{name}: {seconds:.0} s"));
+        result
+    }
+
+    fn line(&self) -> String {
+        let parts: Vec<String> = self.0.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
+        parts.join(", ")
+    }
 }
 
 /// The number of tests that run at a time: tests wait for programs, mounts and timers for a quarter of their time.
@@ -49,12 +78,5 @@ fn features(list: &[(&str, &[&str])]) -> Result<(), String> {
             shell::run(shell::cargo().args(check).args(["--", "-D", "warnings", "-A", "clippy::all"]))?;
         }
     }
-    Ok(())
-}
-
-fn timed(name: &str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    let start = clock::monotonic_seconds();
-    check()?;
-    shell::print_error(&format!("{name}: {:.0} s", clock::monotonic_seconds() - start));
     Ok(())
 }

@@ -55,6 +55,13 @@ pub struct ErofsImage {
     pub image: Erofs,
 }
 
+impl ErofsImage {
+    /// The opened image alone.
+    pub fn into_opened(self) -> OpenedImage {
+        self.opened
+    }
+}
+
 impl Deref for ErofsImage {
     type Target = OpenedImage;
 

@@ -7,6 +7,7 @@
 //! 4. [`run`] reads, compresses and writes, and gives the output its final name.
 
 pub(crate) mod bases;
+mod companions;
 mod describe;
 pub(crate) mod image;
 pub(crate) mod image_options;

@@ -71,6 +71,7 @@ pub(super) fn open<'o>(
         lookup,
         bases,
         inputs,
+        device: None,
     };
     Ok(OpenPack { observed, job, excludes, replaced })
 }

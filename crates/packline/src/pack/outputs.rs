@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Temporaries, WriteBehind};
+use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Revocable, Temporaries, WriteBehind};
 
 use super::bases::check_output;
+use super::companions::Companions;
 use super::describe::Setup;
 use super::image::ImageJob;
 use super::request::ImageRequest;
@@ -25,13 +26,14 @@ pub(super) struct Outputs<'w> {
     medium: Medium<'w>,
     /// Byte of the output at which the image begins.
     offset: u64,
+    companions: Companions,
     #[cfg(feature = "verity")]
     verity: Option<PackedTree>,
 }
 
 /// The destination of the image.
 enum Medium<'w> {
-    File(OutputFile),
+    File(Box<OutputFile>),
     Seekable(SeekableSink<'w>),
 }
 
@@ -60,6 +62,7 @@ impl<'w> Outputs<'w> {
                         cause,
                     })?),
                     offset: setup.image.offset,
+                    companions: Companions::default(),
                     #[cfg(feature = "verity")]
                     verity: None,
                 })
@@ -86,9 +89,11 @@ impl<'w> Outputs<'w> {
             verity.check(&output, path)?;
         }
         check_output(&setup.image.base, &output, path)?;
+        let companions = Companions::new(setup.image.device.take(), std::mem::take(&mut setup.image.copies))?;
         Ok(Outputs {
-            medium: Medium::File(output),
+            medium: Medium::File(Box::new(output)),
             offset: setup.image.offset,
+            companions,
             #[cfg(feature = "verity")]
             verity,
         })
@@ -109,11 +114,12 @@ impl<'w> Outputs<'w> {
 
     /// The final and temporary names of the outputs. They are not part of the source.
     pub(super) fn names(&self) -> Vec<&Path> {
-        #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
-        let mut names: Vec<_> = match &self.medium {
-            Medium::File(output) => output.names().collect(),
-            Medium::Seekable(_) => Vec::new(),
+        let names = match &self.medium {
+            Medium::File(output) => Some(output.names()),
+            Medium::Seekable(_) => None,
         };
+        #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
+        let mut names: Vec<_> = names.into_iter().flatten().chain(self.companions.names()).collect();
         #[cfg(feature = "verity")]
         names.extend(self.verity.iter().flat_map(PackedTree::names));
         names
@@ -132,8 +138,9 @@ impl<'w> Outputs<'w> {
     ///
     /// # Errors
     /// Returns the errors of [`ImageJob::write`] and of the outputs.
-    pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
+    pub(super) fn write(&mut self, mut job: ImageJob, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
         let path = job.display_path.clone();
+        job.device = self.companions.device_output()?;
         let output = match &mut self.medium {
             Medium::File(output) => output,
             Medium::Seekable(sink) => {
@@ -157,7 +164,21 @@ impl<'w> Outputs<'w> {
     }
 
     /// Gives the outputs their final names, the image last.
-    pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
+    pub(super) fn finish(mut self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
+        let companions = std::mem::take(&mut self.companions);
+        if companions.is_empty() {
+            return self.finish_image(observer);
+        }
+        if let Medium::File(output) = &self.medium {
+            output.sync(observer)?;
+        }
+        let renamed = companions.finish(observer)?;
+        let finished = self.finish_image(observer)?;
+        renamed.into_iter().for_each(Revocable::keep);
+        Ok(finished)
+    }
+
+    fn finish_image(self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
         if let Medium::File(output) = self.medium {
             #[cfg(feature = "verity")]
             if let Some(verity) = self.verity {
@@ -181,6 +202,10 @@ fn refuse_seekable(image: &ImageRequest) -> Result<(), Error> {
         ImageRequest { verify: true, .. } => "the verification of an image that is written to a stream",
         #[cfg(feature = "verity")]
         ImageRequest { verity: Some(_), .. } => "a hash tree for an image that is written to a stream",
+        ImageRequest { device: Some(_), .. } => "contents on a device of an image that is written to a stream",
+        ImageRequest { copies, .. } if !copies.is_empty() => {
+            "a copy of the source of an image that is written to a stream"
+        }
         _ => return Ok(()),
     };
     Err(Error::Request { what: what.to_string(), expected: "a file".to_string() })

@@ -49,7 +49,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs<'_>, observer: &mut d
         source: source.as_ref(),
         appended: appended.as_deref(),
         writer: setup.image.options.demand(&lookup, setup.image.verify),
-        lookup: lookup.shared_memory(setup.image.options.block_size() as usize) as u64,
+        lookup: lookup.shared_memory(setup.image.options.largest_block()) as u64,
         outputs: outputs.demand(),
         is_filtered: setup.is_filtered,
     };

@@ -1,5 +1,6 @@
 //! A data area in memory: contents cut at random, stored as each form wants it.
 
+use packline_blocks::Error;
 use packline_codec::{Encoder, Outcome};
 use packline_testkit::Random;
 

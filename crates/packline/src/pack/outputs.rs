@@ -196,10 +196,9 @@ impl<'w> Outputs<'w> {
     }
 }
 
-/// Rejects options of an image that is written to a stream at offsets: nothing can be read back, and a hash tree needs a file.
+/// Rejects options of an image that is written to a stream at offsets, and that need other files.
 fn refuse_seekable(image: &ImageRequest) -> Result<(), Error> {
     let what = match image {
-        ImageRequest { verify: true, .. } => "the verification of an image that is written to a stream",
         #[cfg(feature = "verity")]
         ImageRequest { verity: Some(_), .. } => "a hash tree for an image that is written to a stream",
         ImageRequest { device: Some(_), .. } => "contents on a device of an image that is written to a stream",

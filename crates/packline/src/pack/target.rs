@@ -1,6 +1,6 @@
 //! The destination of an image: an output, or a stream of the caller that is written at offsets.
 
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use packline_image::Output;
 use packline_runtime::{Sink, zeros};
 
-/// A stream that can seek.
-pub(crate) trait WriteSeek: Write + Seek {}
+/// A stream that is written and read at offsets: a block that repeats in a file is read back to be written again.
+pub(crate) trait SeekableStream: Read + Write + Seek {}
 
-impl<W: Write + Seek + ?Sized> WriteSeek for W {}
+impl<S: Read + Write + Seek + ?Sized> SeekableStream for S {}
 
 pub(crate) enum PackTarget<'w> {
     Output(Output),
     /// A stream of the caller, with its name in messages. The image begins at its position.
-    Seekable(PathBuf, &'w mut dyn WriteSeek),
+    Seekable(PathBuf, &'w mut dyn SeekableStream),
 }
 
 impl PackTarget<'_> {
@@ -31,7 +31,7 @@ impl PackTarget<'_> {
 
 /// Writes an image to a stream at offsets.
 pub(crate) struct SeekableSink<'w> {
-    out: &'w mut dyn WriteSeek,
+    out: &'w mut dyn SeekableStream,
     /// The position of the stream at which the output begins.
     start: u64,
     /// Bytes before the image.
@@ -47,7 +47,7 @@ pub(crate) struct SeekableSink<'w> {
 impl<'w> SeekableSink<'w> {
     /// # Errors
     /// The stream cannot tell its position.
-    pub(crate) fn new(out: &'w mut dyn WriteSeek) -> io::Result<SeekableSink<'w>> {
+    pub(crate) fn new(out: &'w mut dyn SeekableStream) -> io::Result<SeekableSink<'w>> {
         let start = out.stream_position()?;
         Ok(SeekableSink { out, start, offset: 0, length: 0, position: Some(0), size: Arc::default() })
     }
@@ -97,6 +97,22 @@ impl Sink for SeekableSink<'_> {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<bool> {
         self.write(offset, bytes).map(|()| true)
     }
+
+    fn reads_back(&self) -> bool {
+        true
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.go_to(offset)?;
+        self.position = None;
+        self.out.read_exact(buffer)?;
+        self.position = Some(offset + buffer.len() as u64);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 #[cfg(test)]
@@ -115,6 +131,9 @@ mod tests {
         assert!(sink.write_at(0, b"he").unwrap());
         sink.append(b"end").unwrap();
         assert!(sink.write_at(8, b"!").unwrap());
+        let mut read = [0; 3];
+        sink.read_at(4, &mut read).unwrap();
+        assert_eq!(&read, b"end");
         sink.finish().unwrap();
         assert_eq!(sink.size_counter().load(Ordering::Relaxed), 11);
         assert_eq!((out.position(), out.get_ref().as_slice()), (18, &b"runtime\0\0he..end\0!"[..]));

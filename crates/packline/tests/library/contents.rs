@@ -37,7 +37,7 @@ fn many_threads_read_the_same_files_at_any_offset() {
                     let read = move || {
                         let mut random = Random::new(thread);
                         let mut buffer = vec![0; 200_000];
-                        for _ in 0..100 {
+                        for _ in 0..30 {
                             let (file, content) = &files[random.below(files.len() as u64) as usize];
                             let offset = random.below(content.len() as u64 + 10);
                             let wanted = random.below(200_000) as usize;

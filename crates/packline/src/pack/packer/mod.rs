@@ -3,7 +3,7 @@
 mod settings;
 mod text;
 
-use std::io::{Seek, Write};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl<'o> Packer<'o> {
         self
     }
 
-    /// An earlier SquashFS image of this version of packline, with the same codec and block size, whose compressed blocks are reused. It may be
+    /// An earlier image of this version of packline, of the same file system, codec and block size, whose compressed blocks are reused. It may be
     /// the output. If several images have a block, the first is used. An image that is a source needs no call.
     #[must_use]
     pub fn base(mut self, image: impl Into<PathBuf>) -> Packer<'o> {
@@ -194,7 +194,7 @@ impl<'o> Packer<'o> {
         self
     }
 
-    /// Whether the complete image is read back, and each block decoded and compared with what was packed. Not for [`Packer::write_into`].
+    /// Whether the complete image is read back, and each block decoded and compared with what was packed.
     #[must_use]
     pub fn verify(mut self, verify: bool) -> Packer<'o> {
         self.settings.verify = verify;
@@ -243,7 +243,8 @@ impl<'o> Packer<'o> {
         self.write(container, Output::writer(STREAM, out))
     }
 
-    /// Packs the tree into a stream that can seek: a buffer in memory, a file that is open already. The image begins at the stream's position,
+    /// Packs the tree into a stream that can be read and seek: a buffer in memory, a file that is open for reading and writing. Blocks that repeat
+    /// in a file are read back. The image begins at the stream's position,
     /// and the stream is at the end of the image afterwards. After an error the stream has a part of an image, whose first bytes are not those
     /// of an image.
     ///
@@ -263,8 +264,8 @@ impl<'o> Packer<'o> {
     /// ```
     ///
     /// # Errors
-    /// As [`Packer::write_to`]; [`Error::Request`] for a .lrz file, for verification and for a hash tree.
-    pub fn write_into(mut self, out: &mut (impl Write + Seek)) -> Result<Packed, Error> {
+    /// As [`Packer::write_to`]; [`Error::Request`] for a .lrz file and for a hash tree.
+    pub fn write_into(mut self, out: &mut (impl Read + Write + Seek)) -> Result<Packed, Error> {
         let container = self.container.unwrap_or(Container::SquashFs);
         let (source, container) = self.request(container, Path::new(STREAM))?;
         let image = match container {

@@ -17,7 +17,7 @@ const LINES: [&str; 16] = [
     "pack -q -f tree D/o.erofs",
     "pack -q -f tree.tar D/o.sqfs",
     "pack -q -f tree D/o.lrz",
-    "mksquashfs tree D/o.sqfs -noappend -quiet -no-progress",
+    "mksquashfs tree D/o.sqfs -noappend -quiet -no-progress -mkfs-time 1",
     "gensquashfs -q -f -D tree D/o.sqfs",
     "unpack -q -f old.sqfs D/o.tar",
     "compress -q -f f -o D/o.pln",

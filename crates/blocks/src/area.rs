@@ -16,7 +16,8 @@ use crate::slab::{FileCut, Rules};
 use crate::work::{BlockPipeline, CompressTask, HashTask};
 use crate::written::Written;
 use crate::{
-    Align, BlockSize, Coders, DataLayout, DataOptions, Error, FileHints, Fragments, Override, Sharing, Sink, Workers,
+    Align, BlockSize, Coders, DataLayout, DataOptions, Error, FileHints, Fragments, KeptTails, Override, Sharing, Sink,
+    Workers,
 };
 
 /// Number of entries between two calls of [`DataArea::lend_memory`].
@@ -69,6 +70,8 @@ pub struct CompleteData<'s> {
     pub sink: &'s mut dyn Sink,
     /// The parts so far. The container adds each part of its metadata.
     pub written: Written,
+    /// The tail ends, with [`DataOptions::keep_tails`].
+    pub tails: Option<KeptTails>,
     /// Encode the metadata, and read the image back.
     pub workers: Workers,
 }
@@ -78,15 +81,15 @@ impl<'s> DataArea<'s> {
     /// see [`min_window`]; with a smaller budget, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Work`] if threads cannot be started, or for clusters without [`Sharing::Blocks`].
+    /// [`Error::Work`] if threads cannot be started, or for clusters or kept tail ends without [`Sharing::Blocks`].
     pub fn new(
         sink: &'s mut dyn Sink,
         options: DataOptions,
         coders: Arc<dyn Coders>,
         config: Config,
     ) -> Result<DataArea<'s>, Error> {
-        if options.cluster_size.is_some() && options.sharing == Sharing::Runs {
-            return Err(Error::internal("clusters of shared runs".into()));
+        if (options.cluster_size.is_some() || options.keep_tails.is_some()) && options.sharing == Sharing::Runs {
+            return Err(Error::internal("clusters or kept tail ends with shared runs".into()));
         }
         let window = config.budget;
         let keyed = || Digester::Keyed(Box::new(HashKey::random()));
@@ -158,7 +161,8 @@ impl<'s> DataArea<'s> {
 
     /// Returns the number of bytes of memory, without content in flight.
     fn memory(&self) -> usize {
-        self.data.decisions.memory() + self.data.written.memory()
+        let tails = self.data.tails.as_ref().map_or(0, KeptTails::memory);
+        self.data.decisions.memory() + self.data.written.memory() + tails
     }
 
     /// Moves memory from the pipeline to the tree if both together would exceed the limit. Call it after each [`MEMORY_CHECK`] entries.
@@ -208,18 +212,25 @@ impl<'s> DataArea<'s> {
             return Err(self.first_error(error));
         }
         let DataArea { pipeline, data, options, window, content_bytes, tree_reservation, .. } = self;
-        let DataWriter { decisions, sink, position, written, checksum, .. } = data;
+        let DataWriter { decisions, sink, position, written, checksum, tails, .. } = data;
         let workers = Workers::new(pipeline, slab_size(options.block_size), window, tree_reservation);
+        let (saved, blocks, all_tried) = (decisions.saved, decisions.blocks.next().into(), decisions.all_tried);
+        let mut layout = decisions.into_layout(position)?;
+        if tails.is_some() {
+            // The tail ends are not at these positions of the image.
+            layout.fragments.clear();
+        }
         Ok(CompleteData {
-            saved: decisions.saved,
-            blocks: u64::from(decisions.blocks.next()),
+            saved,
+            blocks,
             content_bytes,
-            all_tried: decisions.all_tried,
+            all_tried,
             checksum: checksum.map(crc32fast::Hasher::finalize),
             sink,
             written,
             workers,
-            layout: decisions.into_layout(position)?,
+            layout,
+            tails,
         })
     }
 

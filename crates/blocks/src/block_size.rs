@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::Error;
 
-/// Bytes of a data block: a power of two from 4 KiB to 1 MiB.
+/// Bytes of a data block: a power of two from 4 KiB to 1 MiB, or of a segment ([`BlockSize::segment`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockSize {
     log: u8,
@@ -27,6 +27,12 @@ impl BlockSize {
             what: format!("a block size of {bytes} bytes"),
             expected: "a power of two from 4K to 1M".to_string(),
         })
+    }
+
+    /// Returns the size of the segments from which blocks of up to this size are cut: 8 blocks, but at least 1 MiB and at most 4 MiB. The last
+    /// block of a segment is usually short, so larger segments compress better.
+    pub fn segment(self) -> BlockSize {
+        BlockSize { log: (self.log + 3).clamp(20, 22) }
     }
 
     pub const fn bytes(self) -> usize {
@@ -67,6 +73,13 @@ impl fmt::Display for BlockSize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segments_have_up_to_eight_blocks() {
+        let segment = |bytes| BlockSize::new(bytes).unwrap().segment().bytes();
+        let sizes = [4096, 131_072, 262_144, 524_288, 1 << 20].map(segment);
+        assert_eq!(sizes, [1 << 20, 1 << 20, 2 << 20, 4 << 20, 4 << 20]);
+    }
 
     #[test]
     fn accepts_only_powers_of_two_in_the_range() {

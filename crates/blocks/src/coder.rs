@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use packline_cache::ContentDigest;
+use packline_cache::{ContentDigest, Digests};
 use packline_codec::{CodecError, Outcome};
 
 use crate::{Cluster, Form};
@@ -67,4 +67,11 @@ pub struct BlockContent<'a> {
     /// Digest of the list of the tail ends in a fragment block, if each of them has a digest. `None` without
     /// [`DataOptions::looks_up`](crate::DataOptions::looks_up).
     pub parts: Option<ContentDigest>,
+}
+
+impl BlockContent<'_> {
+    /// Returns what a look-up needs.
+    pub fn digests(&self) -> Digests {
+        Digests { content: self.digest, parts: self.parts }
+    }
 }

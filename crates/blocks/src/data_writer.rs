@@ -14,7 +14,7 @@ use crate::work::{
     BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedCluster, PackedFragment, size_word,
 };
 use crate::written::{Form, Hashes, Part, Written};
-use crate::{BlockPlace, Cluster, DataOptions, Error, FragmentBlock, Sink};
+use crate::{BlockPlace, Cluster, DataOptions, Error, FragmentBlock, KeptTails, Sink};
 
 /// The in-order steps of packing: decides in order, writes in order.
 pub(crate) struct DataWriter<'s> {
@@ -30,6 +30,8 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) changed: Vec<ChangedFile>,
     /// Warnings about files that changed while workers read them.
     pub(crate) warnings: Vec<String>,
+    /// The tail ends that are not written, if the container keeps them.
+    pub(crate) tails: Option<KeptTails>,
     spacing: Spacing,
     scratch: Vec<u8>,
 }
@@ -61,6 +63,7 @@ impl<'s> DataWriter<'s> {
             checksum: options.checksum.then(crc32fast::Hasher::new),
             changed: Vec::new(),
             warnings: Vec::new(),
+            tails: options.keep_tails.as_ref().map(KeptTails::new),
             spacing: Spacing::new(options.layout, options.unit, options.block_size),
             scratch: Vec::new(),
         }
@@ -198,6 +201,9 @@ impl<'s> DataWriter<'s> {
 
     fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
         let PackedFragment { index, bytes, length, content_length, stored, hashes, clusters, checksum } = fragment;
+        if let Some(tails) = &mut self.tails {
+            return tails.push(index, &bytes.bytes()[..length]);
+        }
         self.leave_gap(Spaced::Fragment(length))?;
         let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
         let start = self.append_shared(bytes.clone(), checksum)?;

@@ -42,6 +42,18 @@ struct Current {
     matcher: Matcher,
     /// Whether a tail end was stored, not found.
     new_tail: bool,
+    /// Number of the block that would continue the file, once it has a block.
+    next: Option<u32>,
+    /// Whether the file has a hole, or blocks that do not follow each other.
+    is_scattered: bool,
+}
+
+impl Current {
+    /// Notes a block, or a hole.
+    fn note(&mut self, number: Option<u32>) {
+        self.is_scattered |= number.is_none() || self.next.is_some_and(|next| number != Some(next));
+        self.next = number.map(|number| number + 1);
+    }
 }
 
 /// Finds out which blocks of the current file are stored.
@@ -91,6 +103,8 @@ pub(crate) struct Decisions {
     block_size: BlockSize,
     sharing: Sharing,
     stored_fragments: bool,
+    /// See [`DataOptions::keep_tails`].
+    keeps_tails: bool,
     /// Whether the encoder tried to compress each block.
     pub(crate) all_tried: bool,
 }
@@ -98,7 +112,8 @@ pub(crate) struct Decisions {
 impl Decisions {
     /// `window` bounds the memory of the pipeline in bytes.
     pub(crate) fn new(options: &DataOptions, window: usize) -> Decisions {
-        let stored_fragments = options.stored_fragments || !options.compresses;
+        let keeps_tails = options.keep_tails.is_some();
+        let stored_fragments = options.stored_fragments || !options.compresses || keeps_tails;
         Decisions {
             blocks: Blocks::default(),
             fragments: Fragments::new(options, window),
@@ -110,6 +125,7 @@ impl Decisions {
             block_size: options.block_size,
             sharing: options.sharing,
             stored_fragments,
+            keeps_tails,
             all_tried: !stored_fragments,
         }
     }
@@ -180,6 +196,11 @@ impl Decisions {
                 self.holes(item.file, item.range.len() as u64)?;
             }
             (PieceKind::Block, PieceHash::Content(digest)) => self.block(item, digest, batch)?,
+            (PieceKind::Tail, PieceHash::Content(digest)) if self.cannot_keep() => {
+                // A block takes less memory than a tail end.
+                drop(batch.take_memory(reserved(PieceKind::Tail, item.range.len()) - item.range.len()));
+                self.block(item, digest, batch)?;
+            }
             (PieceKind::Tail, PieceHash::Content(digest)) => self.tail(item, (digest, anchors), batch)?,
         }
         if item.last {
@@ -191,13 +212,21 @@ impl Decisions {
     fn begin(&mut self, item: &Item) {
         if self.current.as_ref().is_none_or(|current| current.file != item.file) {
             let matcher = Matcher::new(self.sharing, item.rules.deduplicate && item.rules.align.is_none());
-            self.current = Some(Current { file: item.file, matcher, new_tail: false });
+            self.current = Some(Current { file: item.file, matcher, new_tail: false, next: None, is_scattered: false });
             self.files[item.file as usize].first_block = self.list.len() as u64;
         }
     }
 
+    /// Whether the current file needs its tail end as a block of its own.
+    fn cannot_keep(&self) -> bool {
+        self.keeps_tails && self.current.as_ref().is_some_and(|current| current.is_scattered)
+    }
+
     /// Adds blocks of zeros; the last of them may be short.
     fn holes(&mut self, file: u32, bytes: u64) -> Result<(), Error> {
+        if let Some(current) = &mut self.current {
+            current.note(None);
+        }
         let file = &mut self.files[file as usize];
         file.sparse += bytes;
         self.saved.sparse_bytes += bytes;
@@ -219,6 +248,7 @@ impl Decisions {
             Matcher::Runs(matcher) => (TO_BE_STORED, matcher.step(&mut self.blocks, shared)?),
             Matcher::Blocks(matcher) => {
                 let (number, step) = matcher.step(&mut self.blocks, shared)?;
+                current.note(Some(number));
                 (number + 1, step)
             }
         };

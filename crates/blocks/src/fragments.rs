@@ -49,6 +49,8 @@ pub(crate) struct Fragments {
     recent: RecentTails,
     /// Whether fragment blocks are looked up by the digests of their tail ends.
     looked_up: bool,
+    /// Whether a tail end may continue in the next fragment block.
+    crosses: bool,
 }
 
 impl Fragments {
@@ -66,6 +68,7 @@ impl Fragments {
             by_digest: HashTable::new(),
             recent: RecentTails::new(size),
             looked_up: options.looks_up,
+            crosses: options.cluster_size.is_some() && options.keep_tails.is_none(),
         }
     }
 
@@ -80,19 +83,27 @@ impl Fragments {
         part.map_or(Ok(()), |place| self.remember(digest, place)).map(|()| part)
     }
 
-    /// Adds a tail end to the open fragment block of a set. If the tail end does not fit, the block is closed first and returned. `permit` covers
-    /// the raw copy and its compressed form. Later look-ups find the tail end if it may be shared.
+    /// Adds a tail end to the open fragment block of a set. If the tail end does not fit, the block is closed and returned, with the start of the
+    /// tail end if blocks have clusters. `permit` covers the raw copy and its compressed form. Later look-ups find the tail end if it may be
+    /// shared.
     pub(crate) fn place(
         &mut self,
         tail: &NewTail<'_>,
-        permit: Permit,
+        mut permit: Permit,
         rules: Rules,
     ) -> Result<(TailPlace, Option<FragmentBuffer>), Error> {
         let set = rules.fragment_set;
-        let full = self.open.get(&set).is_some_and(|open| open.length + tail.content.len() > self.size);
-        let closed = if full { self.open.remove(&set) } else { None };
-        let closed = closed.map(|block| block.completed(self.unit));
-        let place = self.append(tail.content, tail.digest, permit, set)?;
+        let (mut place, mut closed, mut rest) = (None, None, tail.content);
+        if let Some(free) = self.free_in_full(set, rest.len()) {
+            let (start, end) = rest.split_at(free);
+            if !start.is_empty() {
+                place = Some(self.append(start, tail.digest, permit.split(2 * start.len()), set)?);
+            }
+            closed = self.open.remove(&set).map(|block| block.completed(self.unit));
+            rest = end;
+        }
+        let end = self.append(rest, tail.digest, permit, set)?;
+        let place = place.unwrap_or(end);
         if let Some(digest) = tail.digest.filter(|_| rules.deduplicate) {
             self.remember(digest, place)?;
             self.recent.keep(tail.content, tail.anchors, place);
@@ -128,6 +139,15 @@ impl Fragments {
             + self.recent.memory()
             + self.by_digest.allocation_size()
             + self.table.capacity() * size_of::<FragmentBlock>()
+    }
+
+    /// Returns the bytes that the open fragment block of a set still takes of a tail end; `None` if it takes the whole tail end, or is not open.
+    fn free_in_full(&self, set: u16, length: usize) -> Option<usize> {
+        let open = self.open.get(&set)?;
+        let free = self.size - open.length;
+        // The rest of the tail end must be in the next block of the table.
+        let is_last = open.index as usize + 1 == self.table.len();
+        (length > free).then_some(if self.crosses && is_last { free } else { 0 })
     }
 
     fn append(

@@ -1,17 +1,17 @@
 //! Positions of the data of an image: block lists, files and fragment blocks.
 
+pub use packline_cache::{Cluster, STORED_BLOCK};
+
 use crate::blocks::too_many_blocks;
 use crate::{DataOptions, Error};
-
-/// Flag in the size word of a data or fragment block: the block is stored, not compressed (SquashFS 4.0: bit 24).
-pub const STORED_BLOCK: u32 = 1 << 24;
 
 /// Position of a tail end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TailPlace {
     /// Index into [`DataLayout::fragments`].
     pub fragment: u32,
-    /// Offset in bytes in the uncompressed fragment block.
+    /// Offset in bytes in the uncompressed fragment block. With [`DataOptions::cluster_size`], the tail end may continue in the next fragment
+    /// block, or lie there completely if the offset is not less than the block's length.
     pub offset: u32,
 }
 
@@ -58,26 +58,6 @@ impl BlockPlace {
         self.size_word == 0
     }
 
-    /// Returns the size on disk in bytes.
-    pub fn size(&self) -> u32 {
-        self.size_word & !STORED_BLOCK
-    }
-
-    pub fn is_compressed(&self) -> bool {
-        self.size_word & STORED_BLOCK == 0
-    }
-}
-
-/// A part of a block that is decoded on its own. The clusters of a block follow each other in the image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cluster {
-    /// Bytes of content.
-    pub length: u32,
-    /// Size on disk, with [`STORED_BLOCK`] if it is not compressed.
-    pub size_word: u32,
-}
-
-impl Cluster {
     /// Returns the size on disk in bytes.
     pub fn size(&self) -> u32 {
         self.size_word & !STORED_BLOCK

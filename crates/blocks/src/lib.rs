@@ -13,7 +13,7 @@
 //!    file equals the run, nothing is stored. When the match ends, the matched blocks are copied as they are stored. With
 //!    [`Sharing::Blocks`], `block_matcher.rs` looks each block up. A decision therefore waits neither for the end of a file nor for its bytes,
 //!    and does not depend on memory. `fragments.rs` packs each tail end once, and not if it is a part of a recent tail end
-//!    (`recent_tails.rs`).
+//!    (`recent_tails.rs`). A container may keep tail ends for its metadata instead (`kept_tails.rs`).
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records their positions. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
@@ -33,6 +33,7 @@ mod digest;
 mod error;
 mod feeder;
 mod fragments;
+mod kept_tails;
 mod keyed_hash;
 mod layout;
 mod options;
@@ -57,6 +58,7 @@ pub use data_writer::write;
 pub use decision::Saved;
 pub use digest::hash;
 pub use error::Error;
+pub use kept_tails::{KeepTails, KeptTails};
 pub use layout::{
     BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
 };

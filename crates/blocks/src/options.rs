@@ -1,6 +1,6 @@
 //! Options of a data area, and of each file.
 
-use crate::BlockSize;
+use crate::{BlockSize, KeepTails};
 
 /// The positions of the parts of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,6 +77,9 @@ pub struct DataOptions {
     pub verify: bool,
     /// Whether the coder looks blocks up, for which it needs the digests of their contents.
     pub looks_up: bool,
+    /// With [`Sharing::Blocks`], tail ends may be kept for the container, uncompressed, instead of being stored in the data area. These are
+    /// the tail ends of files whose blocks follow each other in the image.
+    pub keep_tails: Option<KeepTails>,
 }
 
 impl DataOptions {

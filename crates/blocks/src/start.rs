@@ -1,5 +1,7 @@
 //! What the writers of all images have in common: their start, and their counts.
 
+use std::path::PathBuf;
+
 use packline_cache::Lookup;
 use packline_tree::{Content, Kind, Meta, Tree};
 
@@ -18,6 +20,8 @@ pub struct Start {
     pub verify: bool,
     /// Looks blocks up before they are compressed.
     pub lookup: Lookup,
+    /// Directory of temporary files. Without it, everything that is not in the image yet stays in memory.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Counters while an image is written.

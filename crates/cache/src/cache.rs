@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::Error;
+use crate::cluster::LargestBlock;
 use crate::entry::{Entry, HEADER};
 use crate::key::Key;
 use crate::local::Local;
@@ -122,16 +123,16 @@ impl BlockCache {
     }
 
     /// Memory of the server's connections, in addition to [`crate::Lookup::encoder_memory`].
-    pub(crate) fn remote_memory(&self, block_size: usize) -> RemoteMemory {
-        self.remote.as_ref().map(|remote| remote.memory(HEADER + block_size)).unwrap_or_default()
+    pub(crate) fn remote_memory(&self, largest: LargestBlock) -> RemoteMemory {
+        self.remote.as_ref().map(|remote| remote.memory(HEADER + largest.entry())).unwrap_or_default()
     }
 
-    /// Reads an entry for a block of up to `block_size` bytes. `bytes` is empty if there is none.
-    pub(crate) fn read(&self, location: EntryLocation, key: &Key, block_size: usize, bytes: &mut Vec<u8>) {
+    /// Reads an entry of up to `most` bytes after its header. `bytes` is empty if there is none.
+    pub(crate) fn read(&self, location: EntryLocation, key: &Key, most: usize, bytes: &mut Vec<u8>) {
         bytes.clear();
         match (location, &self.local, &self.remote) {
-            (EntryLocation::Local, Some(local), _) => local.read(key, HEADER + block_size, bytes),
-            (EntryLocation::Remote, _, Some(remote)) => remote.get(key.bytes(), HEADER + block_size, bytes),
+            (EntryLocation::Local, Some(local), _) => local.read(key, HEADER + most, bytes),
+            (EntryLocation::Remote, _, Some(remote)) => remote.get(key.bytes(), HEADER + most, bytes),
             _ => {}
         }
     }

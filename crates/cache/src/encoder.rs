@@ -2,183 +2,201 @@
 
 use std::sync::Arc;
 
-use packline_codec::{CodecError, Decoder, Encoder, Outcome, Spec};
+use packline_codec::{CodecError, Outcome, Spec};
 
 use crate::cache::{BlockCache, EntryLocation};
+use crate::cluster::{Cluster, LargestBlock, split_list, with_list};
+use crate::codec::{BlockCodec, CommonCodec, EncoderForm};
 use crate::entry::{Entry, HEADER, MORE};
-use crate::key::{ContentDigest, Key, KeyMaker};
+use crate::key::{ContentDigest, Key, KeyMaker, encoder_hash};
 use crate::lookup::Lookup;
 
-/// Looks blocks up, and compresses the others like [`Spec::encoder`].
+/// Looks blocks up, and compresses the others.
 pub struct BlockEncoder {
     lookup: Lookup,
-    spec: Spec,
-    block_size: usize,
-    /// Created for the first block that is not found.
-    encoder: Option<Box<dyn Encoder>>,
+    codec: Box<dyn BlockCodec>,
+    largest: LargestBlock,
     entries: Option<Entries>,
+}
+
+/// Digests of a block. They are computed when needed if they are not known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Digests {
+    pub content: Option<ContentDigest>,
+    /// Of a block that was joined from parts: a digest of the list of the parts' digests. The cache identifies such blocks by it, so that the
+    /// joined block need not be hashed again.
+    pub parts: Option<ContentDigest>,
 }
 
 /// Reads and adds entries of a cache.
 struct Entries {
     cache: Arc<BlockCache>,
-    spec: Spec,
-    block_size: usize,
+    largest: LargestBlock,
     keys: KeyMaker,
-    decoder: Box<dyn Decoder>,
     /// The bytes of an entry.
     file: Vec<u8>,
-    /// The decoded content of a block that was found.
-    decoded: Vec<u8>,
 }
 
-enum CacheLookup {
-    Yes(Outcome),
-    No,
-    /// There is an entry, but it is wrong.
-    Damaged,
+/// A block, and where it is stored.
+struct Target<'a> {
+    src: &'a [u8],
+    dst: &'a mut [u8],
+    clusters: &'a mut Vec<Cluster>,
 }
 
 impl BlockEncoder {
-    /// An encoder for blocks of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
+    /// An encoder of the blocks of [`Spec::encoder`], of up to `block_size` bytes. Blocks are never looked up for [`Spec::None`].
     ///
     /// # Errors
     /// The cache has no decoder for the codec.
     pub fn new(lookup: &Lookup, spec: &Spec, block_size: usize) -> Result<BlockEncoder, CodecError> {
         let lookup = if matches!(spec, Spec::None) { Lookup::default() } else { lookup.clone() };
-        let entries = lookup.cache.clone().map(|cache| Entries::new(cache, spec, block_size)).transpose()?;
-        Ok(BlockEncoder { lookup, spec: spec.clone(), block_size, encoder: None, entries })
+        let codec = CommonCodec::new(spec, block_size, lookup.cache.is_some())?;
+        let form = EncoderForm { hash: encoder_hash(spec, block_size), largest: block_size.into() };
+        Ok(BlockEncoder::of_codec(lookup, &form, Box::new(codec)))
     }
 
-    /// Like [`Encoder::compress`]. `content` is the digest of `src`, if it is known; if not, it is computed when needed.
+    /// An encoder of other blocks.
+    #[must_use]
+    pub fn of_codec(lookup: Lookup, form: &EncoderForm, codec: Box<dyn BlockCodec>) -> BlockEncoder {
+        let largest = form.largest;
+        let file = |cache| Entries {
+            cache,
+            largest,
+            keys: KeyMaker::for_encoder(&form.hash),
+            file: Vec::with_capacity(HEADER + largest.entry() + MORE),
+        };
+        let entries = lookup.cache.clone().map(file);
+        BlockEncoder { lookup, codec, largest, entries }
+    }
+
+    /// Like [`packline_codec::Encoder::compress`]. `content` is the digest of `src`, if it is known.
+    ///
+    /// # Errors
+    /// Errors of the codec.
     pub fn compress(
         &mut self,
         src: &[u8],
         content: Option<&ContentDigest>,
         dst: &mut [u8],
     ) -> Result<Outcome, CodecError> {
-        if !self.looks_up(src, dst) {
-            return self.encode(src, dst);
-        }
-        let content = content.map_or_else(|| ContentDigest::of(src), |content| *content);
-        if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
-            return Ok(outcome);
-        }
-        let key = self.entries.as_ref().map(|entries| entries.keys.key(&content));
-        self.find_or_encode(src, key, dst)
+        self.compress_block(src, &Digests { content: content.copied(), parts: None }, dst)
     }
 
-    /// Like [`BlockEncoder::compress`], for a block that was joined from parts. `parts` is a digest of the list of their digests.
-    /// The cache identifies such blocks by `parts`, so that the joined block need not be hashed again.
-    pub fn compress_joined(
+    /// Like [`BlockEncoder::compress`], with all digests that are known.
+    ///
+    /// # Errors
+    /// Errors of the codec.
+    pub fn compress_block(&mut self, src: &[u8], digests: &Digests, dst: &mut [u8]) -> Result<Outcome, CodecError> {
+        self.compress_clusters(src, digests, dst, &mut Vec::new())
+    }
+
+    /// Like [`BlockEncoder::compress_block`]. Adds the clusters to an empty list, if blocks are stored in clusters.
+    ///
+    /// # Errors
+    /// Errors of the codec.
+    pub fn compress_clusters(
         &mut self,
         src: &[u8],
-        content: Option<&ContentDigest>,
-        parts: &ContentDigest,
+        digests: &Digests,
         dst: &mut [u8],
+        clusters: &mut Vec<Cluster>,
     ) -> Result<Outcome, CodecError> {
-        if !self.looks_up(src, dst) {
-            return self.encode(src, dst);
+        let looks_up = self.looks_up(src, dst);
+        let mut target = Target { src, dst, clusters };
+        if !looks_up {
+            return self.encode(&mut target);
         }
+        let mut content = digests.content;
         if !self.lookup.known.is_empty() {
-            let content = content.map_or_else(|| ContentDigest::of(src), |content| *content);
-            if let Some(outcome) = self.lookup.find_known(&content, &mut dst[..src.len()]) {
+            let content = content.get_or_insert_with(|| ContentDigest::of(src));
+            let found = self.lookup.find_known(content, &mut target.dst[..src.len()], target.clusters);
+            if let Some(outcome) = found {
                 return Ok(outcome);
             }
         }
-        let key = self.entries.as_ref().map(|entries| entries.keys.key_of_parts(parts));
-        self.find_or_encode(src, key, dst)
+        let key = self.entries.as_ref().map(|entries| match &digests.parts {
+            Some(parts) => entries.keys.key_of_parts(parts),
+            None => entries.keys.key(&content.unwrap_or_else(|| ContentDigest::of(src))),
+        });
+        self.find_or_encode(key, &mut target)
     }
 
     /// A block that is too large is passed to the encoder, which returns the error.
     fn looks_up(&self, src: &[u8], dst: &[u8]) -> bool {
-        !self.lookup.is_empty() && src.len() <= self.block_size && dst.len() >= src.len()
+        !self.lookup.is_empty() && src.len() <= self.largest.bytes && dst.len() >= src.len()
     }
 
     /// `key` is `None` without a cache.
-    fn find_or_encode(&mut self, src: &[u8], key: Option<Key>, dst: &mut [u8]) -> Result<Outcome, CodecError> {
+    fn find_or_encode(&mut self, key: Option<Key>, target: &mut Target<'_>) -> Result<Outcome, CodecError> {
         if self.entries.as_ref().is_some_and(|entries| entries.cache.wants_time()) {
-            self.encode(src, dst)?;
+            self.encode(target)?;
+            target.clusters.clear();
         }
-        let (Some(entries), Some(key)) = (&mut self.entries, key) else { return self.encode(src, dst) };
-        if let Some(outcome) = entries.look_up(&key, src, dst) {
+        let (Some(entries), Some(key)) = (&mut self.entries, key) else { return self.encode(target) };
+        if let Some(outcome) = entries.look_up(&key, self.codec.as_mut(), target) {
             return Ok(outcome);
         }
-        let outcome = self.encode(src, dst)?;
+        let outcome = self.encode(target)?;
         if let Some(entries) = &self.entries {
-            entries.cache.add(&key, entry_of(outcome, dst));
+            entries.add(&key, outcome, target);
         }
         Ok(outcome)
     }
 
-    fn encode(&mut self, src: &[u8], dst: &mut [u8]) -> Result<Outcome, CodecError> {
-        let encoder = match &mut self.encoder {
-            Some(encoder) => encoder,
-            none => none.insert(self.spec.encoder(self.block_size)?),
-        };
+    fn encode(&mut self, target: &mut Target<'_>) -> Result<Outcome, CodecError> {
+        let Target { src, dst, clusters } = target;
         match &self.entries {
-            Some(entries) => entries.cache.timed(src.len(), || encoder.compress(src, dst)),
-            None => encoder.compress(src, dst),
+            Some(entries) => entries.cache.timed(src.len(), || self.codec.encode(src, dst, clusters)),
+            None => self.codec.encode(src, dst, clusters),
         }
     }
 }
 
 impl Entries {
-    fn new(cache: Arc<BlockCache>, spec: &Spec, block_size: usize) -> Result<Entries, CodecError> {
-        let keys = KeyMaker::new(spec, block_size);
-        let decoder = spec.decoder(block_size, spec.footprint(block_size).decoder)?;
-        let file = Vec::with_capacity(HEADER + block_size + MORE);
-        let decoded = vec![0; block_size];
-        Ok(Entries { cache, spec: spec.clone(), block_size, keys, decoder, file, decoded })
-    }
-
     /// Finds a block in the cache. Removes a wrong entry.
-    fn look_up(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> Option<Outcome> {
+    fn look_up(&mut self, key: &Key, codec: &mut dyn BlockCodec, target: &mut Target<'_>) -> Option<Outcome> {
+        let bytes = target.src.len();
         for location in [EntryLocation::Local, EntryLocation::Remote] {
-            self.cache.read(location, key, self.block_size, &mut self.file);
-            match self.check(key, src, dst) {
-                CacheLookup::Yes(outcome) => {
-                    log::trace!("cache: block of {} bytes: found {}", src.len(), location.in_words());
-                    self.cache.found(location, key, entry_of(outcome, dst));
+            self.cache.read(location, key, self.largest.entry(), &mut self.file);
+            if self.file.is_empty() {
+                continue;
+            }
+            let entry = Entry::parse(key, &self.file);
+            match entry.and_then(|entry| Some((entry, self.check(entry, codec, target)?))) {
+                Some((entry, outcome)) => {
+                    log::trace!("cache: block of {bytes} bytes: found {}", location.in_words());
+                    self.cache.found(location, key, entry);
                     return Some(outcome);
                 }
-                CacheLookup::No => {}
-                CacheLookup::Damaged => self.cache.damaged(location, key),
+                None => self.cache.damaged(location, key),
             }
         }
-        log::trace!("cache: block of {} bytes: not found", src.len());
+        log::trace!("cache: block of {bytes} bytes: not found");
         self.cache.count_missed();
         None
     }
 
-    /// Checks whether the entry that was read is of this block, and copies the block to `dst`.
-    fn check(&mut self, key: &Key, src: &[u8], dst: &mut [u8]) -> CacheLookup {
-        if self.file.is_empty() {
-            return CacheLookup::No;
+    /// Copies the block of an entry to the target. `None` if the entry is not of the target's content.
+    fn check(&self, entry: Entry<'_>, codec: &mut dyn BlockCodec, target: &mut Target<'_>) -> Option<Outcome> {
+        let Entry::Compressed(bytes) = entry else { return Some(Outcome::NotSmaller) };
+        let (mut clusters, block) = if self.largest.clusters > 0 { split_list(bytes)? } else { (Vec::new(), bytes) };
+        if block.len() >= target.src.len() || !codec.is_block_of(target.src, block, &clusters) {
+            return None;
         }
-        match Entry::parse(key, &self.file) {
-            Some(Entry::NotSmaller) => CacheLookup::Yes(Outcome::NotSmaller),
-            Some(Entry::Compressed(block)) if block.len() < src.len() => {
-                let decoded = &mut self.decoded[..src.len()];
-                // A block with other filters could decode to the right content here but nowhere else.
-                let asked = self.spec.check_parameters(self.block_size, block);
-                match asked.and_then(|()| self.decoder.decompress(block, decoded)) {
-                    Ok(length) if length == src.len() && decoded == src => {
-                        dst[..block.len()].copy_from_slice(block);
-                        CacheLookup::Yes(Outcome::Smaller(block.len()))
-                    }
-                    _ => CacheLookup::Damaged,
-                }
-            }
-            _ => CacheLookup::Damaged,
-        }
+        target.dst[..block.len()].copy_from_slice(block);
+        target.clusters.append(&mut clusters);
+        Some(Outcome::Smaller(block.len()))
     }
-}
 
-/// The entry for a block in `dst`.
-fn entry_of(outcome: Outcome, dst: &[u8]) -> Entry<'_> {
-    match outcome {
-        Outcome::Smaller(size) => Entry::Compressed(&dst[..size]),
-        Outcome::NotSmaller => Entry::NotSmaller,
+    /// Adds the encoded block of a target.
+    fn add(&self, key: &Key, outcome: Outcome, target: &Target<'_>) {
+        match outcome {
+            Outcome::NotSmaller => self.cache.add(key, Entry::NotSmaller),
+            Outcome::Smaller(size) if self.largest.clusters > 0 => {
+                self.cache.add(key, Entry::Compressed(&with_list(target.clusters, &target.dst[..size])));
+            }
+            Outcome::Smaller(size) => self.cache.add(key, Entry::Compressed(&target.dst[..size])),
+        }
     }
 }

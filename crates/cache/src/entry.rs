@@ -8,6 +8,13 @@
 //! 24     the compressed block
 //! ```
 //!
+//! If the encoder stores blocks in clusters, which the key says, the clusters are listed before the compressed block, as a part of it:
+//!
+//! ```text
+//! 0  4  the number of clusters
+//! 4  8  for each cluster: 4 bytes for its bytes of content; 4 for its stored bytes, with bit 24 set if it is not compressed
+//! ```
+//!
 //! The checksum detects accidents, such as a changed bit that no decoder reads. The content is compared as well.
 
 use crate::key::Key;
@@ -74,11 +81,10 @@ fn checksum(key: &Key, kind: u8, block: &[u8]) -> [u8; 16] {
 mod tests {
     use super::*;
     use crate::key::{ContentDigest, KeyMaker};
-    use packline_codec::Spec;
 
     #[test]
     fn detects_each_changed_bit() {
-        let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
+        let keys = KeyMaker::for_encoder(&[7; 32]);
         let (key, other) = (keys.key(&ContentDigest::of(b"a")), keys.key(&ContentDigest::of(b"b")));
         for entry in [Entry::Compressed(b"compressed"), Entry::NotSmaller] {
             let mut bytes = [&entry.header(&key)[..], entry.block()].concat();

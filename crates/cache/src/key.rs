@@ -47,23 +47,42 @@ pub struct Key([u8; 32]);
 /// parameters may be a share of it.
 #[must_use]
 pub fn encoder_hash(spec: &Spec, block_size: usize) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("packline encoder v1: revision, block size, libraries, codec");
+    let hasher = blake3::Hasher::new_derive_key("packline encoder v1: revision, block size, libraries, codec");
+    finish(hasher, spec, block_size)
+}
+
+/// Like [`encoder_hash`], for an encoder whose blocks differ from those of [`Spec::encoder`]. `form` names the difference, and the revision of what
+/// makes it.
+#[must_use]
+pub fn encoder_hash_of_form(spec: &Spec, block_size: usize, form: &str) -> [u8; 32] {
+    let context = "packline encoder v1: form, revision, block size, libraries, codec";
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    add_text(&mut hasher, form);
+    finish(hasher, spec, block_size)
+}
+
+fn finish(mut hasher: blake3::Hasher, spec: &Spec, block_size: usize) -> [u8; 32] {
     hasher.update(&spec.encoder_revision().to_le_bytes()).update(&(block_size as u64).to_le_bytes());
     let codec = spec.to_string();
     for text in spec.libraries().flat_map(|(library, version)| [library, version]).chain([&*codec]) {
-        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        add_text(&mut hasher, text);
     }
     *hasher.finalize().as_bytes()
 }
 
-/// Makes the keys for one codec and block size.
+fn add_text(hasher: &mut blake3::Hasher, text: &str) {
+    hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+}
+
+/// Makes the keys for one encoder.
 #[derive(Debug, Clone)]
 pub struct KeyMaker(blake3::Hasher);
 
 impl KeyMaker {
-    pub fn new(spec: &Spec, block_size: usize) -> KeyMaker {
+    /// `encoder`: [`encoder_hash`], or [`encoder_hash_of_form`].
+    pub fn for_encoder(encoder: &[u8; 32]) -> KeyMaker {
         let mut hasher = blake3::Hasher::new_derive_key("packline block cache v1: encoder, kind, digest");
-        hasher.update(&encoder_hash(spec, block_size));
+        hasher.update(encoder);
         KeyMaker(hasher)
     }
 
@@ -111,7 +130,20 @@ mod tests {
     use super::*;
 
     fn key(spec: &str, block_size: usize, content: &[u8]) -> Key {
-        KeyMaker::new(&Spec::parse(spec).unwrap(), block_size).key(&ContentDigest::of(content))
+        KeyMaker::for_encoder(&encoder_hash(&Spec::parse(spec).unwrap(), block_size)).key(&ContentDigest::of(content))
+    }
+
+    /// Keys of earlier versions stay valid: caches outlive the program.
+    #[test]
+    fn keys_do_not_change() {
+        let spec = Spec::parse("lzo:level=5").unwrap();
+        let digest = ContentDigest::of(b"content");
+        let of = |encoder| KeyMaker::for_encoder(&encoder).key(&digest).names().1;
+        assert_eq!(of(encoder_hash(&spec, 4096)), "15ac45a684142f7a2a2acf73724a4aee886d3a0c8f0c22551a31048948e31d");
+        assert_eq!(
+            of(encoder_hash_of_form(&spec, 4096, "form")),
+            "c783be0c824fffa174c5a7bdbf8f6b0db28bb94e84de934aadc6ddebc74200"
+        );
     }
 
     #[test]
@@ -124,7 +156,11 @@ mod tests {
             assert_ne!(one, other);
         }
         assert_ne!(key("gzip", 4096, b"content"), one);
-        let keys = KeyMaker::new(&Spec::parse("zstd").unwrap(), 4096);
+        let zstd = Spec::parse("zstd").unwrap();
+        let keys = KeyMaker::for_encoder(&encoder_hash(&zstd, 4096));
+        for form in ["", "form"] {
+            assert_ne!(encoder_hash_of_form(&zstd, 4096, form), encoder_hash(&zstd, 4096));
+        }
         assert_ne!(keys.key_of_parts(&ContentDigest::of(b"content")), one);
     }
 

@@ -20,11 +20,16 @@
 //! [`BlockEncoder`] compresses the blocks that are not found. After an error of the file system no further entry is written, and
 //! the work continues; [`BlockCache::counts`] returns the first such error.
 //!
+//! Most containers have the blocks of [`Spec::encoder`](packline_codec::Spec::encoder), so that they share entries. A container with other blocks
+//! gives the encoder a [`BlockCodec`]; a block may then be stored in [clusters](Cluster).
+//!
 //! A server that many machines share can follow the directory or replace it. A server is a [`Remote`], and its entries are
 //! checked in the same way. The feature `http` provides [`http::Server`].
 #![forbid(unsafe_code)]
 
 mod cache;
+mod cluster;
+mod codec;
 mod encoder;
 mod entry;
 mod error;
@@ -40,9 +45,11 @@ mod tests;
 mod trim;
 
 pub use cache::{BlockCache, Counts};
-pub use encoder::BlockEncoder;
+pub use cluster::{Cluster, LargestBlock, STORED_BLOCK};
+pub use codec::{BlockCodec, EncoderForm};
+pub use encoder::{BlockEncoder, Digests};
 pub use error::Error;
-pub use key::{ContentDigest, encoder_hash};
+pub use key::{ContentDigest, encoder_hash, encoder_hash_of_form};
 pub use lookup::{KnownBlocks, Lookup};
 pub use remote::{Remote, RemoteCounts, RemoteMemory};
 pub use store::{Contents, Store};

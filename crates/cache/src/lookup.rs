@@ -3,18 +3,19 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use packline_codec::{Outcome, Spec};
+use packline_codec::Outcome;
 
 use crate::cache::BlockCache;
+use crate::cluster::{Cluster, LargestBlock};
 use crate::entry::{HEADER, MORE};
 use crate::key::ContentDigest;
 
 /// Compressed blocks that are known without the cache. Their owner decides with which codec they were compressed.
 pub trait KnownBlocks: Debug + Send + Sync {
-    /// Writes the compressed block to the start of `dst`, which is as long as the content. The answer is not checked: the block
-    /// with this digest must have been decoded in this run, from exactly the returned bytes. After `None` the contents of `dst`
-    /// are unspecified.
-    fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome>;
+    /// Writes the compressed block to the start of `dst`, which is as long as the content, and adds its clusters to an empty list, if blocks are
+    /// stored in clusters. The answer is not checked: the block with this digest must have been decoded in this run, from exactly the returned
+    /// bytes. After `None` the contents of `dst` are unspecified, and the list is empty.
+    fn find(&self, content: &ContentDigest, dst: &mut [u8], clusters: &mut Vec<Cluster>) -> Option<Outcome>;
 
     /// Whether all blocks found so far equal the blocks that the encoder would have made.
     fn is_exact(&self) -> bool;
@@ -41,26 +42,27 @@ impl Lookup {
         self.known.iter().all(|known| known.is_exact())
     }
 
-    /// Bytes that a [`crate::BlockEncoder`] needs in addition to [`Spec::encoder`].
+    /// Bytes that a [`crate::BlockEncoder`] needs in addition to its encoder. `decoder`: bytes of a decoder of its blocks.
     #[must_use]
-    pub fn encoder_memory(&self, spec: &Spec, block_size: usize) -> usize {
-        match (spec, &self.cache) {
-            (Spec::None, _) | (_, None) => 0,
-            (_, Some(cache)) => {
-                let connection = cache.remote_memory(block_size).per_worker;
-                spec.footprint(block_size).decoder + 2 * block_size + HEADER + MORE + connection
-            }
-        }
+    pub fn encoder_memory(&self, decoder: usize, largest: LargestBlock) -> usize {
+        let Some(cache) = &self.cache else { return 0 };
+        let connection = cache.remote_memory(largest).per_worker;
+        decoder + largest.bytes + largest.entry() + HEADER + MORE + connection
     }
 
     /// Bytes that all encoders together need in addition.
     #[must_use]
-    pub fn shared_memory(&self, block_size: usize) -> usize {
-        self.cache.as_ref().map_or(0, |cache| cache.remote_memory(block_size).shared)
+    pub fn shared_memory(&self, largest: LargestBlock) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.remote_memory(largest).shared)
     }
 
     /// The first answer of `known`.
-    pub(crate) fn find_known(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
-        self.known.iter().find_map(|known| known.find(content, dst))
+    pub(crate) fn find_known(
+        &self,
+        content: &ContentDigest,
+        dst: &mut [u8],
+        clusters: &mut Vec<Cluster>,
+    ) -> Option<Outcome> {
+        self.known.iter().find_map(|known| known.find(content, dst, clusters))
     }
 }

@@ -4,10 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_codec::{Outcome, Spec};
+use packline_codec::{CodecError, Outcome, Spec};
 use packline_testkit::Random;
 
-use crate::{BlockCache, BlockEncoder, ContentDigest, Error, KnownBlocks, Lookup, Store};
+use crate::entry::{Entry, HEADER};
+use crate::key::KeyMaker;
+use crate::{
+    BlockCache, BlockCodec, BlockEncoder, Cluster, ContentDigest, Digests, EncoderForm, Error, KnownBlocks,
+    LargestBlock, Lookup, Store, encoder_hash,
+};
 
 const BLOCK: usize = 16 << 10;
 const NOW: i64 = 1_800_000_000;
@@ -92,7 +97,7 @@ fn found_blocks_equal_compressed_ones() {
 struct One(ContentDigest, Outcome, &'static [u8]);
 
 impl KnownBlocks for One {
-    fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
+    fn find(&self, content: &ContentDigest, dst: &mut [u8], _: &mut Vec<Cluster>) -> Option<Outcome> {
         dst[..self.2.len()].copy_from_slice(self.2);
         (*content == self.0).then_some(self.1)
     }
@@ -152,17 +157,66 @@ fn joined_blocks_are_found_by_their_parts() {
         let lookup = Lookup { known: known.to_vec(), cache: Some(cache.clone()) };
         let mut encoder = BlockEncoder::new(&lookup, &spec, BLOCK).unwrap();
         let mut to = vec![0; BLOCK];
-        let outcome = encoder.compress_joined(&block, content, &parts, &mut to).unwrap();
+        let outcome = encoder.compress_block(&block, &Digests { content, parts: Some(parts) }, &mut to).unwrap();
         bytes_of(outcome, to)
     };
     assert!(joined(&[], None) == compressed(&spec, &block) && joined(&[], None) == compressed(&spec, &block));
     assert_eq!((cache.counts().missed, cache.counts().found), (1, 1));
     assert_eq!(joined(&known, None), Some(b"d".to_vec()));
-    assert_eq!(joined(&known, Some(&ContentDigest::of(&block))), Some(b"d".to_vec()));
+    assert_eq!(joined(&known, Some(ContentDigest::of(&block))), Some(b"d".to_vec()));
     // The same parts, but another content.
     let mut to = vec![0; BLOCK];
-    let outcome = encoder(&cache, &spec).compress_joined(&prose(2, BLOCK), None, &parts, &mut to).unwrap();
+    let digests = Digests { content: None, parts: Some(parts) };
+    let outcome = encoder(&cache, &spec).compress_block(&prose(2, BLOCK), &digests, &mut to).unwrap();
     assert!(bytes_of(outcome, to) == compressed(&spec, &prose(2, BLOCK)) && cache.counts().damaged == 1);
+}
+
+/// Cuts blocks into clusters of up to 5000 bytes, stored as they are but for a byte less in a whole block.
+struct Cutting;
+
+impl BlockCodec for Cutting {
+    fn encode(&mut self, src: &[u8], dst: &mut [u8], clusters: &mut Vec<Cluster>) -> Result<Outcome, CodecError> {
+        dst[..src.len() - 1].copy_from_slice(&src[1..]);
+        let cluster = |part: &[u8]| Cluster { length: part.len() as u32, size_word: part.len() as u32 };
+        clusters.extend(src.chunks(5000).map(cluster));
+        Ok(Outcome::Smaller(src.len() - 1))
+    }
+
+    fn is_block_of(&mut self, content: &[u8], stored: &[u8], clusters: &[Cluster]) -> bool {
+        content[1..] == *stored && clusters.len() == content.len().div_ceil(5000)
+    }
+}
+
+#[test]
+fn clusters_are_found_with_their_block() {
+    let directory = tempfile::tempdir().unwrap();
+    let block = prose(1, BLOCK);
+    let digest = ContentDigest::of(&block);
+    let form = EncoderForm { hash: [3; 32], largest: LargestBlock { bytes: BLOCK, clusters: 4 } };
+    let packed = |cache: &Arc<BlockCache>| {
+        let lookup = Lookup { known: Vec::new(), cache: Some(cache.clone()) };
+        let mut encoder = BlockEncoder::of_codec(lookup, &form, Box::new(Cutting));
+        let mut to = vec![0; BLOCK];
+        let mut clusters = Vec::new();
+        let digests = Digests { content: Some(digest), parts: None };
+        let outcome = encoder.compress_clusters(&block, &digests, &mut to, &mut clusters).unwrap();
+        (bytes_of(outcome, to), clusters.iter().map(|cluster| cluster.length).collect::<Vec<_>>())
+    };
+    let cache = open(directory.path());
+    for (found, damaged) in [(0, 0), (1, 0)] {
+        assert_eq!(packed(&cache), (Some(block[1..].to_vec()), vec![5000, 5000, 5000, 1384]));
+        assert_eq!((cache.counts().found, cache.counts().damaged), (found, damaged));
+    }
+    // Entries with valid checksums: other clusters, and lists that are not complete.
+    let key = KeyMaker::for_encoder(&form.hash).key(&digest);
+    let file = fs::read(&entries(directory.path())[0]).unwrap();
+    let list = &file[HEADER..];
+    for wrong in [&list[4..], &list[..20], &[3], &[], &[&[3], &list[1..]].concat(), &[0; BLOCK + 36], &[255; 50]] {
+        Store::open(directory.path(), NOW).unwrap().write(&key, Entry::Compressed(wrong)).unwrap();
+        let cache = open(directory.path());
+        assert_eq!(packed(&cache).0, Some(block[1..].to_vec()));
+        assert_eq!((cache.counts().found, cache.counts().damaged), (0, 1), "{} bytes", wrong.len());
+    }
 }
 
 #[test]
@@ -202,15 +256,13 @@ fn damage_costs_only_time() {
 /// An entry with a valid checksum and the block of another content.
 #[test]
 fn a_block_of_other_content_is_not_used() {
-    use crate::entry::Entry;
-    use crate::key::KeyMaker;
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("zstd").unwrap();
     let block = prose(1, BLOCK);
     let other = prose(9, BLOCK);
     let wrong = compressed(&spec, &other).unwrap();
     let short = compressed(&spec, &block[..BLOCK - 1]).unwrap();
-    let key = KeyMaker::new(&spec, BLOCK).key(&ContentDigest::of(&block));
+    let key = KeyMaker::for_encoder(&encoder_hash(&spec, BLOCK)).key(&ContentDigest::of(&block));
     for payload in [&wrong[..], &short, b"", b"nonsense", &block] {
         Store::open(directory.path(), NOW).unwrap().write(&key, Entry::Compressed(payload)).unwrap();
         let cache = open(directory.path());
@@ -229,14 +281,12 @@ fn call(place: u32) -> [u8; 5] {
 /// The kernel does not decode the ia64 filter, nor a filter that was not requested if the kernel was built without it.
 #[test]
 fn a_block_with_other_parameters_is_not_used() {
-    use crate::entry::Entry;
-    use crate::key::KeyMaker;
     let directory = tempfile::tempdir().unwrap();
     let spec = Spec::parse("xz").unwrap();
     let block: Vec<u8> = (0..1u32 << 20).step_by(5).flat_map(call).take(BLOCK).collect();
     let filtered = compressed(&Spec::parse("xz:x86").unwrap(), &block).unwrap();
     assert!(Some(&filtered) != compressed(&spec, &block).as_ref(), "the filter is used");
-    let key = KeyMaker::new(&spec, BLOCK).key(&ContentDigest::of(&block));
+    let key = KeyMaker::for_encoder(&encoder_hash(&spec, BLOCK)).key(&ContentDigest::of(&block));
     Store::open(directory.path(), NOW).unwrap().write(&key, Entry::Compressed(&filtered)).unwrap();
     let cache = open(directory.path());
     assert!(looked_up(&mut encoder(&cache, &spec), &block) == compressed(&spec, &block));

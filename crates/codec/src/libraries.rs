@@ -26,6 +26,15 @@ impl Spec {
         }
     }
 
+    /// The revision number of [`Spec::fitting_encoder`], raised whenever it cuts elsewhere, or otherwise writes other bytes while
+    /// [`Spec::encoder_revision`] stays.
+    pub fn fitting_revision(&self) -> u32 {
+        match self {
+            Spec::Zstd(_) | Spec::Lzma(_) | Spec::Lz4(_) | Spec::Gzip(_) => 1,
+            _ => 0,
+        }
+    }
+
     /// The [`LIBRARIES`] that the encoder uses.
     pub fn libraries(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         let used: &[&str] = match self {

@@ -1,6 +1,7 @@
 //! Options of an image.
 
 use packline_blocks::{BlockSize, Error, Fragments};
+use packline_cache::LargestBlock;
 use packline_codec::{BareCodec, CodecError, Footprint, Spec};
 use packline_runtime::escape::Escape;
 
@@ -10,6 +11,8 @@ use crate::format::superblock::{LABEL_MOST, incompat};
 
 /// Block size for lz4 in bytes: larger blocks compress hardly better, because its distances have 16 bits.
 const LZ4_BLOCK: u64 = 64 << 10;
+/// Logarithm of the size of a block of a tar in bytes.
+const TAR_BLOCK_BITS: u8 = 9;
 /// Logarithm of the size of a file system block in bytes. No kernel mounts blocks larger than its pages.
 pub(crate) const BLOCK_BITS: u8 = 12;
 /// Size of a file system block in bytes.
@@ -22,6 +25,18 @@ pub enum Uuid {
     #[default]
     Derived,
     Given([u8; 16]),
+}
+
+/// Where the contents of files are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// In the image.
+    #[default]
+    Image,
+    /// On a device of the image, which is written with the image. Contents are not compressed.
+    Blob,
+    /// In a tar, which is a device of the image. Blocks of the image have 512 bytes, because contents of a tar start at multiples of 512 bytes.
+    Tar,
 }
 
 /// How the contents of files are stored.
@@ -44,7 +59,7 @@ pub struct Options {
     pub block_size: BlockSize,
     /// The oldest Linux version that must mount the image. Newer versions mount smaller images.
     pub kernel: Kernel,
-    /// Which tail ends are packed together. Without compression, kernels before 6.15 need a block for each tail end.
+    /// Which tail ends are packed together. Without compression, the images for kernels before 6.15 have them after their inodes.
     pub fragments: Fragments,
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
@@ -59,6 +74,8 @@ pub struct Options {
     pub uuid: Uuid,
     /// Volume name, at most 15 bytes without NUL.
     pub label: Vec<u8>,
+    /// Where contents are stored. On a device, they are chunks of whole blocks.
+    pub place: Place,
 }
 
 impl Options {
@@ -79,7 +96,15 @@ impl Options {
             created: 0,
             uuid: Uuid::Derived,
             label: Vec::new(),
+            place: Place::Image,
         }
+    }
+
+    /// Returns the options of an image whose blocks other containers have, too. `None` if the codec has no such blocks.
+    pub fn with_common_blocks(codec: Spec, block_size: BlockSize) -> Option<Options> {
+        let kernel = Kernel::of_feature(incompat::WIDE);
+        let options = Options { block_size, kernel, ..Options::new(codec) };
+        options.has_common_blocks().then_some(options)
     }
 
     /// Checks the options.
@@ -93,6 +118,10 @@ impl Options {
                 let what = format!("{feature} for Linux {}", self.kernel);
                 return Err(Error::Limit { what, expected: format!("Linux {needed} or later") });
             }
+        }
+        if self.place != Place::Image && self.codec != Spec::None {
+            let what = format!("contents on a device with codec {}", self.codec.name());
+            return Err(Error::Limit { what, expected: "codec none".into() });
         }
         if self.label.len() > LABEL_MOST || self.label.contains(&0) {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
@@ -114,24 +143,44 @@ impl Options {
     /// Returns the features that the image may have, and the first kernels that know them.
     fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
-        let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? else {
-            if self.form() == Form::Flat && (self.deduplicate || self.sparse) {
-                let feature = "shared blocks or holes without compression".to_owned();
-                needs.push((feature, Kernel::of_feature(incompat::CHUNKS)));
-            }
-            return Ok(needs);
-        };
-        needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
-        if self.fragments != Fragments::Never || self.deduplicate || self.sparse {
-            let feature = "packed tail ends, shared blocks or holes".to_owned();
-            needs.push((feature, Kernel::of_feature(incompat::FRAGMENTS)));
+        if let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? {
+            needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
         }
+        if self.place != Place::Image {
+            needs.push(("contents on a device".to_owned(), Kernel::of_feature(incompat::DEVICES)));
+        }
+        needs.extend(self.sharing().map(|(feature, kernel)| (feature.to_owned(), kernel)));
         Ok(needs)
+    }
+
+    /// Returns what lets contents share space, as far as the options request it, and the first kernel that knows it.
+    fn sharing(&self) -> Option<(&'static str, Kernel)> {
+        let shares = self.deduplicate || self.sparse;
+        match self.form() {
+            Form::Flat if shares => {
+                Some(("shared blocks or holes without compression", Kernel::of_feature(incompat::CHUNKS)))
+            }
+            Form::Clusters if shares || self.fragments != Fragments::Never => {
+                Some(("packed tail ends, shared blocks or holes", Kernel::of_feature(incompat::FRAGMENTS)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Switches packed tail ends, shared contents and holes off if the kernel does not know them. Returns the first kernel that knows them.
+    pub fn without_unknown_sharing(&mut self) -> Option<Kernel> {
+        let (_, needed) = self.sharing().filter(|(_, needed)| self.kernel < *needed)?;
+        self.deduplicate = false;
+        self.sparse = false;
+        if self.form() != Form::Flat {
+            self.fragments = Fragments::Never;
+        }
+        Some(needed)
     }
 
     /// Returns the number of bytes of content that are hashed, shared and compressed by one worker. Clusters are cut from longer segments.
     pub fn segment_size(&self) -> BlockSize {
-        if self.form() == Form::Clusters { BlockSize::MAX } else { self.block_size }
+        if self.form() == Form::Clusters { self.block_size.segment() } else { self.block_size }
     }
 
     /// Returns the memory of the encoder and the decoder of one worker.
@@ -143,17 +192,39 @@ impl Options {
         if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
     }
 
-    /// Whether blocks are looked up before they are compressed: they are if other containers have the same blocks.
+    /// Whether blocks are looked up before they are compressed. Segments are, too, with their clusters.
     pub fn looks_up(&self) -> bool {
-        self.form() == Form::Extents && self.bare_codec().is_some() && self.codec.bare_name() == self.codec.to_string()
+        self.bare_codec().is_some()
+    }
+
+    /// Whether compressed blocks are those of [`Spec::encoder`], which other containers have, too.
+    pub fn has_common_blocks(&self) -> bool {
+        self.form() == Form::Extents && self.looks_up() && self.codec.bare_name() == self.codec.to_string()
+    }
+
+    /// Returns the largest block or segment that is looked up. A cluster takes at least a block.
+    pub fn largest_block(&self) -> LargestBlock {
+        let bytes = self.segment_size().bytes();
+        LargestBlock { bytes, clusters: if self.form() == Form::Clusters { bytes / BLOCK as usize } else { 0 } }
     }
 
     pub(crate) fn form(&self) -> Form {
         match self.codec {
+            _ if self.place != Place::Image => Form::Flat,
             _ if self.kernel >= Kernel::of_feature(incompat::WIDE) => Form::Extents,
             Spec::None => Form::Flat,
             _ => Form::Clusters,
         }
+    }
+
+    /// Returns the logarithm of the size of a file system block in bytes.
+    pub(crate) fn block_bits(&self) -> u8 {
+        if self.place == Place::Tar { TAR_BLOCK_BITS } else { BLOCK_BITS }
+    }
+
+    /// Returns the size of a file system block in bytes.
+    pub fn block(&self) -> u64 {
+        1 << self.block_bits()
     }
 
     /// Returns what decoders must know of the codec; `None` if nothing is compressed.
@@ -190,9 +261,23 @@ mod tests {
         ] {
             assert_eq!(fault(&with(codec, major, minor)), expected);
         }
-        let plain = Options { fragments: Fragments::Never, deduplicate: false, sparse: false, ..with("lz4", 5, 13) };
-        assert_eq!(fault(&plain), "valid");
+        let mut plain = with("lz4", 5, 13);
+        assert_eq!(plain.without_unknown_sharing(), Some(Kernel::new(6, 1)));
+        assert_eq!((fault(&plain).as_str(), plain.without_unknown_sharing()), ("valid", None));
+        assert_eq!(with("lz4", 6, 1).without_unknown_sharing(), None);
+        assert_eq!(with("none", 5, 14).without_unknown_sharing(), Some(Kernel::new(5, 15)));
         assert!(fault(&options("xz")).contains("xz"));
+    }
+
+    #[test]
+    fn contents_on_devices_are_not_compressed() {
+        let on = |codec, kernel| Options { place: Place::Blob, kernel, ..options(codec) };
+        assert_eq!(fault(&on("none", Kernel::new(5, 16))), "valid");
+        let message = "contents on a device for Linux 5.15 (expected Linux 5.16 or later)";
+        assert_eq!(fault(&on("none", Kernel::new(5, 15))), message);
+        assert_eq!(fault(&on("lz4", Kernel::DEFAULT)), "contents on a device with codec lz4 (expected codec none)");
+        assert_eq!(on("none", Kernel::new(6, 15)).form(), Form::Flat);
+        assert_eq!(Options { place: Place::Tar, ..options("none") }.block(), 512);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use packline_blocks::{Error, XattrSets};
 use packline_runtime::escape::Escape;
-use packline_tree::Xattr;
+use packline_tree::{NO_XATTR, Xattr};
 
 use crate::format::xattr::{HEADER_BYTES, SET_MOST, entry_bytes, key_of};
 
@@ -47,6 +47,15 @@ impl XattrTable {
     /// Whether the format can store an attribute of this name: a prefix, then 1 to 255 bytes, or an access list.
     pub fn is_supported(name: &[u8]) -> bool {
         key_of(name).is_some()
+    }
+
+    /// Returns the most bytes that a set takes after an inode; 0 for the empty set.
+    pub(crate) fn most_bytes(&self, set: u32) -> u64 {
+        if set == NO_XATTR {
+            return 0;
+        }
+        let entry = |(key, value)| entry_bytes(self.sets.key(key), self.sets.value(value));
+        HEADER_BYTES + self.sets.pairs(set).map(entry).sum::<u64>()
     }
 
     pub fn memory(&self) -> usize {

@@ -14,7 +14,7 @@ use crate::{Error, OpenedImage, Resources};
 /// the output `display_path`.
 ///
 /// # Errors
-/// [`Error::Request`], before anything is written, for a path that does not lead to a regular file. [`Error::Read`] for unreadable content, after
+/// [`Error::Entry`], before anything is written, for a path that does not lead to a regular file. [`Error::Read`] for unreadable content, after
 /// all content before it is written. [`Error::Output`].
 pub fn cat(
     image: &OpenedImage,

@@ -57,6 +57,18 @@ pub enum Error {
         #[source]
         cause: Box<ReadError>,
     },
+    /// A path in an image does not lead to an entry that can be read.
+    #[error("{path}: {entry}: {fault} (expected {expected})", path = path.escaped(), entry = entry.escaped())]
+    Entry {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// The path in the image.
+        entry: Vec<u8>,
+        /// The problem.
+        fault: EntryFault,
+        /// Paths that are valid.
+        expected: &'static str,
+    },
     /// The memory limit is too small. The user can change it.
     #[error(transparent)]
     Memory(#[from] MemoryFault),
@@ -71,6 +83,27 @@ pub enum Error {
         /// Requests that are possible instead; empty after a hint.
         expected: String,
     },
+}
+
+/// Why a path in an image does not lead to an entry that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryFault {
+    /// The path does not exist.
+    #[error("there is no such entry")]
+    Missing,
+    /// The path leads through more symbolic links than Linux would follow.
+    #[error("too many symbolic links on the way")]
+    TooManyLinks,
+    /// The path leads to a directory.
+    #[error("is a directory")]
+    Directory,
+    /// The path leads to a device, a named pipe or a socket.
+    #[error("is not a regular file")]
+    NotRegular,
+    /// The path leads to an entry that is not a directory.
+    #[error("is not a directory")]
+    NotDirectory,
 }
 
 impl From<packline_runtime::Error> for Error {

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use packline_runtime::escape::Escape;
 use packline_volume::{FileData, Inode, Node, ReadError, SharedVolume};
 
-use crate::{Error, OpenedImage};
+use crate::{EntryFault, Error, OpenedImage};
 
 /// Maximum number of symbolic links followed for one path, as in Linux.
 const LINKS_MOST: usize = 40;
@@ -13,19 +12,21 @@ const LINKS_MOST: usize = 40;
 /// Returns the regular file at `path`, through all symbolic links.
 ///
 /// # Errors
-/// [`Error::Request`] for a path that does not lead to a regular file; [`Error::Read`].
+/// [`Error::Entry`] for a path that does not lead to a regular file; [`Error::Read`].
 pub(crate) fn regular_file(image: &OpenedImage, path: &[u8]) -> Result<FileData, Error> {
-    let refused = |what: &str| Error::Request {
-        what: format!("{}: {}: {what}", image.display_path.escaped(), path.escaped()),
-        expected: "the path of a regular file in the image".to_string(),
+    let refused = |fault| Error::Entry {
+        path: image.display_path.clone(),
+        entry: path.to_vec(),
+        fault,
+        expected: "the path of a regular file in the image",
     };
     match follow(&image.volume, path).map_err(|cause| image.fault_at(path, cause))? {
-        Followed::Missing => Err(refused("there is no such entry")),
-        Followed::TooManyLinks => Err(refused("too many symbolic links on the way")),
+        Followed::Missing => Err(refused(EntryFault::Missing)),
+        Followed::TooManyLinks => Err(refused(EntryFault::TooManyLinks)),
         Followed::Found(inode) => match inode.node {
             Node::File(file) => Ok(file),
-            Node::Directory(_) => Err(refused("is a directory")),
-            _ => Err(refused("is not a regular file")),
+            Node::Directory(_) => Err(refused(EntryFault::Directory)),
+            _ => Err(refused(EntryFault::NotRegular)),
         },
     }
 }

@@ -34,7 +34,7 @@ use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, R
 
 pub use cat::{cat, cat_files};
 pub use diff::{Compared, DIFF_METADATA, DiffOrder, DiffPlace, DiffRequest, DiffSummary, Difference, What, diff};
-pub use error::Error;
+pub use error::{EntryFault, Error};
 pub use file_system::FileSystem;
 pub use image_file::ImageFile;
 pub use info::{ImageInfo, Structures, TreeCounts};

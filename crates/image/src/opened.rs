@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_runtime::{FileStamp, Input};
-use packline_volume::{CheckScope, Examiner, Finding, Origin, ReadError, SharedVolume, ToVolume};
+use packline_volume::{
+    CheckScope, Examiner, Files, Finding, Origin, RandomSettings, ReadError, SharedVolume, ToVolume,
+};
 
 use crate::file_system::ImageOpening;
 use crate::{Error, FileIdentity, FileSystem, ImageEntries, ImageFile, ImageInfo, Resources, Selection, cat, verify};
@@ -63,7 +65,7 @@ impl OpenedImage {
     /// Writes the content of a regular file to `out`. Symbolic links are followed inside the image.
     ///
     /// # Errors
-    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for content that cannot be read, [`Error::Output`] if
+    /// [`Error::Entry`] if the path does not lead to a regular file, [`Error::Read`] for content that cannot be read, [`Error::Output`] if
     /// writing to `out` fails.
     pub fn read(&self, path: impl AsRef<[u8]>, out: &mut dyn Write) -> Result<(), Error> {
         cat(self, &[path.as_ref().to_vec()], &Resources::new(1), out, "output")
@@ -72,10 +74,28 @@ impl OpenedImage {
     /// Opens a regular file for reading at any position. Symbolic links are followed inside the image. Content is read on demand.
     ///
     /// # Errors
-    /// [`Error::Request`] if the path does not lead to a regular file, [`Error::Read`] for metadata that cannot be read and for lack of memory
+    /// [`Error::Entry`] if the path does not lead to a regular file, [`Error::Read`] for metadata that cannot be read and for lack of memory
     /// for a decoder.
     pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
-        ImageFile::open(self, path.as_ref())
+        // The cache always keeps two blocks: one of data and one of tail ends.
+        self.open_file_in(&self.files(0)?, path)
+    }
+
+    /// As [`OpenedImage::open_file`], with the decoders and the cache of `files`, from [`OpenedImage::files`] of this image.
+    ///
+    /// # Errors
+    /// Errors of [`OpenedImage::open_file`].
+    pub fn open_file_in(&self, files: &Arc<Files>, path: impl AsRef<[u8]>) -> Result<ImageFile, Error> {
+        ImageFile::open(self, Arc::clone(files), path.as_ref())
+    }
+
+    /// Returns access to the contents of the image for any number of threads, with `cache` bytes of decoded blocks, at least two blocks.
+    ///
+    /// # Errors
+    /// [`Error::Read`] for lack of memory for a decoder.
+    pub fn files(&self, cache: usize) -> Result<Arc<Files>, Error> {
+        let settings = RandomSettings { workers: 0, cache, ahead: 0 };
+        Files::new(&self.volume, settings).map(Arc::new).map_err(|cause| self.fault(cause))
     }
 
     /// Reads every byte and checks every rule of the format. Returns the findings, in the order in which they were found.

@@ -23,7 +23,9 @@ pub use mode_change::ModeChange;
 pub use mtree::{Mtree, MtreeSource};
 pub use owner_map::OwnerMap;
 pub use pack_file::{GlobPattern, PackGlob, PackKind, PackLine, TypeSet, list_pack_file, parse_pack_file};
-pub use pseudo_file::{PSEUDO_DATA_HEAD, PseudoData, PseudoFile, PseudoHost, PseudoSource, pseudo_definition};
+pub use pseudo_file::{
+    NoSource, PSEUDO_DATA_HEAD, PseudoData, PseudoFile, PseudoHost, PseudoSource, pseudo_definition,
+};
 pub use rootless::{ROOTLESS_XATTR, take_rootless_owners};
 #[cfg(feature = "selinux")]
 pub use selinux::{FileContexts, SELINUX_XATTR, UNLABELED};

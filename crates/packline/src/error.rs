@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "pln")]
 use std::sync::Arc;
 
+use packline_image::EntryFault;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{MemoryFault, WorkFault, expectation};
@@ -13,7 +14,10 @@ use packline_runtime::{MemoryFault, WorkFault, expectation};
 use crate::container::by_magic::ContentKind;
 
 /// Why an operation failed. An existing output file is unchanged then.
+///
+/// [`Error::kind`] says what the error means to a program. The text is a complete message. The variants have the details.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The operating system returned an error for the output.
     #[error("{path}: {action}: {cause}", path = path.escaped())]
@@ -101,6 +105,28 @@ pub enum Error {
         /// The containers that are read.
         expected: String,
     },
+    /// The first bytes of a file are not the first bytes of a known container.
+    #[error("{path}: {what}{}", expectation(.expected), path = path.escaped())]
+    Unrecognized {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// The problem.
+        what: String,
+        /// The containers that are read.
+        expected: String,
+    },
+    /// A path in an image does not lead to an entry of the expected type.
+    #[error("{path}: {entry}: {fault} (expected {expected})", path = path.escaped(), entry = entry.escaped())]
+    Entry {
+        /// The image as the user named it.
+        path: PathBuf,
+        /// The path in the image.
+        entry: Vec<u8>,
+        /// The problem.
+        fault: EntryFault,
+        /// Paths that are valid.
+        expected: &'static str,
+    },
     /// A file is not repaired, because it was changed after its recovery data was written, perhaps on purpose. The user must decide.
     #[error(
         "{path}: differs from the protected file; it was changed after {recovery} was written",
@@ -160,9 +186,23 @@ impl From<packline_image::Error> for Error {
             Image::Exists(exists) => Error::Exists(exists),
             Image::Source { path, action, cause } => Error::Source { path, action, cause },
             Image::Read { path, entry, cause } => Error::Read { path, entry, cause },
+            Image::Entry { path, entry, fault, expected } => Error::Entry { path, entry, fault, expected },
             Image::Memory(fault) => Error::Memory(fault),
             Image::Pattern(fault) => Error::Pattern(fault),
             Image::Request { what, expected } => Error::Request { what, expected },
+        }
+    }
+}
+
+impl From<packline_cache::Error> for Error {
+    fn from(error: packline_cache::Error) -> Error {
+        match error {
+            packline_cache::Error::Io { path, action, cause } => Error::Output { path, action, cause },
+            packline_cache::Error::NotACache(path) => Error::Target {
+                path,
+                what: "is not a block cache".to_string(),
+                expected: "an empty directory, or a directory with CACHEDIR.TAG and v1".to_string(),
+            },
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
-//! - [`Packer`] packs a directory or a tar into a SquashFS image, an EROFS image or a .lrz file.
-//! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it for reading at any position.
+//! - [`Packer`] packs a directory, a tar, an image or a [`Tree`] that a program builds into a SquashFS image, an EROFS image or a .lrz file.
+//! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it, which any number of threads
+//!   may read at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
 //! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.
 //! - [`compress`] and [`decompress`] are for single files and streams: .lrz and .pln.
+//! - [`Error::kind`] says what an error means to a program.
 //! - [`requests`] has every option of every operation, as the commands of `packline` use them.
 //!
 //! The bytes of an output depend on the input and the options alone, never on [`Resources`]. An output file gets its name when it is
@@ -24,7 +26,7 @@
 //!
 //! let image = Image::open("root.sqfs")?;
 //! for entry in image.entries(&Selection::pattern("etc/**")?) {
-//!     println!("{}", entry?.path.escape_ascii());
+//!     println!("{}", entry?.path().escape_ascii());
 //! }
 //! let mut content = Vec::new();
 //! image.read("etc/os-release", &mut content)?;
@@ -39,6 +41,7 @@
 
 mod container;
 mod error;
+mod error_kind;
 mod pack;
 mod sidecars;
 mod sources;
@@ -46,19 +49,37 @@ mod streams;
 mod unpack;
 
 pub use container::by_name::Container;
-pub use container::image::{Image, ImageFile};
+pub use container::entry::Entry;
+pub use container::image::Image;
+pub use container::image_file::ImageFile;
 pub use container::input::Input;
 pub use error::{Error, StreamError};
+pub use error_kind::ErrorKind;
 pub use pack::packer::{Packed, Packer};
+#[doc(inline)]
+pub use packline_archives::{ContentOrder, FileList, RestOrder};
+#[doc(inline)]
+pub use packline_blocks::Layout;
+#[doc(inline)]
+pub use packline_cache::BlockCache;
 pub use packline_engine::CancelToken;
 #[doc(inline)]
-pub use packline_image::{Output, RestoreAttributes, Selection};
+pub use packline_image::{EntryFault, Output, RestoreAttributes, Selection};
+/// Bytes that can be read at any offset, by several threads at once, for [`Input::custom`].
+pub use packline_runtime::Input as ReadAt;
 #[doc(inline)]
 pub use packline_runtime::{
-    EntryInfo, EntryKind, MemoryFault, Observer, Pass, Progress, Resources, StoredData, Unobserved,
+    EntryInfo, EntryKind, FormatFault, MemoryFault, Observer, Pass, Problem, Progress, Resources, StoredData,
+    Unobserved,
 };
-pub use packline_tree::ReadErrors;
+#[doc(inline)]
+pub use packline_tree::{Device, Kind, Meta, ReadErrors, Time, Xattr};
+#[doc(inline)]
+pub use packline_volume::{Finding, Severity};
+#[cfg(feature = "verity")]
+pub use sidecars::verity::{VerityOptions, VerityPlace};
 pub use sources::source::Source;
+pub use sources::tree::{Content, Tree, TreeEntry};
 #[cfg(any(feature = "lrz", feature = "pln"))]
 pub use streams::convert::{compress, decompress};
 #[cfg(feature = "pln")]

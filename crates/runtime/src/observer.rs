@@ -129,6 +129,49 @@ pub trait Observer {
     }
 }
 
+/// Passes every report on.
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
+        (**self).entry(entry, progress);
+    }
+
+    fn advance(&mut self, progress: &Progress) {
+        (**self).advance(progress);
+    }
+
+    fn finishing(&mut self, progress: &Progress) {
+        (**self).finishing(progress);
+    }
+
+    fn verifying(&mut self, done: u64, total: u64) {
+        (**self).verifying(done, total);
+    }
+
+    fn lists_data(&self) -> bool {
+        (**self).lists_data()
+    }
+
+    fn stored(&mut self, data: StoredData<'_>) {
+        (**self).stored(data);
+    }
+
+    fn syncing(&mut self) {
+        (**self).syncing();
+    }
+
+    fn problem(&mut self, problem: Problem<'_>) {
+        (**self).problem(problem);
+    }
+
+    fn warning(&mut self, message: &str) {
+        (**self).warning(message);
+    }
+
+    fn unsynced(&mut self, output: &Path, cause: &io::Error) {
+        (**self).unsynced(output, cause);
+    }
+}
+
 /// The message for [`Observer::unsynced`].
 #[must_use]
 pub fn unsynced(output: &Path, cause: &io::Error) -> String {

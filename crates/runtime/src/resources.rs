@@ -48,6 +48,18 @@ impl Resources {
         Resources { memory: bytes.into(), ..self }
     }
 
+    /// Sets the directory for unnamed temporary files.
+    #[must_use]
+    pub fn scratch_in(self, directory: impl Into<PathBuf>) -> Resources {
+        Resources { scratch: Some(directory.into()), ..self }
+    }
+
+    /// Stops the work when the token, or a clone of it, is set.
+    #[must_use]
+    pub fn cancelled_by(self, token: &CancelToken) -> Resources {
+        Resources { cancel: token.clone(), ..self }
+    }
+
     /// The same resources with `bytes` less memory, which another party needs.
     #[must_use]
     pub fn with_less_memory(&self, bytes: u64) -> Resources {

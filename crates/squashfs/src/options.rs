@@ -97,6 +97,7 @@ impl Options {
             checksum: Record::is_wanted(self),
             verify: start.verify,
             looks_up: compresses && !start.lookup.is_empty(),
+            keep_tails: None,
         })
     }
 

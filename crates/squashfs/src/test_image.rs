@@ -65,7 +65,15 @@ pub(crate) fn image_with(
     workers: usize,
 ) -> Vec<u8> {
     let mut image = Vec::new();
-    let start = Start { root: META, defaults: META, input: "test".into(), memory: usize::MAX, verify: false, lookup };
+    let start = Start {
+        root: META,
+        defaults: META,
+        input: "test".into(),
+        memory: usize::MAX,
+        verify: false,
+        lookup,
+        scratch: None,
+    };
     let config = Config::new(workers, 1 << 20);
     let mut writer = Writer::new(&mut image, options.clone(), config, start).unwrap();
     for (entry, bytes) in entries {

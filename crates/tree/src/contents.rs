@@ -58,6 +58,14 @@ pub struct CopyReader {
 }
 
 impl Copied {
+    /// Number of bytes of the content, holes included.
+    pub fn size(&self) -> u64 {
+        let bytes = |piece: &ContentPart| match piece {
+            ContentPart::Data(bytes) | ContentPart::Hole(bytes) => *bytes,
+        };
+        self.pieces.iter().map(bytes).sum()
+    }
+
     /// Reads the copy from its start.
     pub fn start(&self) -> CopyReader {
         CopyReader { at: self.start, data: 0, pieces: self.pieces.clone().into_iter() }

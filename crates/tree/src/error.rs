@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use packline_runtime::escape::Escape;
-use packline_runtime::expectation;
+use packline_runtime::{WorkFault, expectation};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -33,6 +33,9 @@ pub enum Error {
     /// An entry is invalid (a hard link to a missing file, a name that is too long).
     #[error("{input}: {entry}: {what}{}", expectation(.expected), entry = .entry.escaped())]
     Entry { input: String, entry: Vec<u8>, what: String, expected: String },
+    /// Cancelled, or a bug in this program.
+    #[error(transparent)]
+    Work(#[from] WorkFault),
     /// A line of a text input (a pack file, a sort file, an xattr file) is malformed or contradictory.
     #[error("{input}: line {line}: {what}{}", expectation(.expected))]
     Line {

@@ -11,6 +11,7 @@
 //! later files read. The file is bounded by 64 times the size of the image (or 64 MiB). If the file cannot be created, written or read, the unit
 //! is decoded again.
 
+mod base;
 mod error;
 mod finding;
 mod node;
@@ -22,6 +23,7 @@ mod unit;
 mod volume;
 mod walk;
 
+pub use base::{BaseCounts, BaseError, BaseSettings, BaseUses};
 pub use error::ReadError;
 pub use finding::{Examiner, Finding, Report, Severity, Verified};
 pub use node::{

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 
 pub mod erofs;
+pub mod erofs_recipe;
+pub mod erofs_write;
 pub mod read;
 
 /// The value of a successful call. An internal error is a bug.

@@ -99,7 +99,9 @@ fn base(image: &Image) -> Option<Base> {
 /// Checks that a block found for a content decodes to this content.
 fn as_base(image: &Image, base: &Base, content: &[u8]) {
     let mut taken = vec![0; content.len()];
-    let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken) else { return };
+    let Some(Outcome::Smaller(size)) = base.find(&ContentDigest::of(content), &mut taken, &mut Vec::new()) else {
+        return;
+    };
     let mut decoded = vec![0; content.len()];
     let block_size = image.superblock().block_size.bytes();
     let mut decoder = image.codec().decoder(block_size, usize::MAX).expect("a decoder");

@@ -57,6 +57,7 @@ pub fn pack(tar: &[u8], options: &Options, workers: usize) -> Result<Vec<u8>, St
         memory: usize::MAX,
         verify: false,
         lookup: Default::default(),
+        scratch: None,
     };
     let as_text = |cause: packline_squashfs::Error| cause.to_string();
     let config = Config::new(workers, WINDOW);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use packline_codec::{Encoder, Outcome, Spec, ZpaqEncoder};
 use packline_testkit::hostile::{self, Part};
-use packline_testkit::{hostile_erofs, hostile_lrz, hostile_pln};
+use packline_testkit::{Random, hostile_erofs, hostile_lrz, hostile_pln};
 
 fn main() -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a separate program, whose argument is the output directory")]
@@ -199,7 +199,17 @@ fn erofs(place: &Path) -> io::Result<()> {
             fs::write(place.join(name).join(number.to_string()), bytes)?;
         }
     }
-    Ok(())
+    erofs_writer(&place.join("erofs_writer"))
+}
+
+/// Recipes of trees. The first bytes choose the options.
+fn erofs_writer(place: &Path) -> io::Result<()> {
+    fs::create_dir_all(place)?;
+    (0..48).try_for_each(|number| {
+        let mut recipe = Random::new(number).noise(60 + 10 * number as usize);
+        recipe[..2].copy_from_slice(&[number as u8 % 8, number as u8 / 6]);
+        fs::write(place.join(number.to_string()), recipe)
+    })
 }
 
 /// The zoo of .lrz files, and small ones of each back end where lrzip is installed.

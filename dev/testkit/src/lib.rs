@@ -1,15 +1,19 @@
-//! Generators, comparers and an independent reader for the test suites.
+//! Generators, comparers and independent readers for the test suites.
 //!
 //! - [`generate`] makes trees and tars from a seed. [`plant`] writes a tree to a directory, and [`tar`] writes a tree to a tar.
 //! - [`snapshot`] describes a tree (a model, a directory or a mount), and lists the differences between two descriptions.
-//! - [`reader`] reads a SquashFS image by the format alone. [`chunker`] cuts bytes as casync does.
+//! - [`reader`] reads a SquashFS image by the format alone. `erofs_reader`, with the feature `erofs-rs`, reads an EROFS image with erofs-rs.
+//!   [`chunker`] cuts bytes as casync does.
 //! - [`views`] checks that common programs see the same tree in an image. [`mount`], [`extract`] and [`peer`] run these programs.
 //! - [`tools`] finds the programs that a test needs, and skips the test by name if a program is missing.
 
 pub mod chunker;
 mod clock;
 mod environment;
+#[cfg(feature = "erofs-rs")]
+pub mod erofs_reader;
 pub mod extract;
+pub mod filefrag;
 pub mod generate;
 pub mod hostile;
 pub mod hostile_erofs;

@@ -65,6 +65,8 @@ pub struct Mounted {
     unmount: &'static [&'static str],
     /// The file that holds the file system, if it is removed with the mount.
     _held: Option<tempfile::NamedTempFile>,
+    /// A further device of the file system.
+    _device: Option<LoopDevice>,
 }
 
 impl Mounted {
@@ -93,14 +95,23 @@ impl Mounted {
         let mut command = Command::new("mount");
         let options = format!("loop,ro,offset={offset}");
         tools::run(command.args(["-t", kind, "-o", &options]).arg(image).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["umount"], _held: None })
+        Ok(Mounted { point, unmount: &["umount"], _held: None, _device: None })
+    }
+
+    /// As [`Mounted::erofs`], of an image whose contents are on a device, which is another file.
+    pub fn erofs_on(image: &Path, device: &Path) -> Result<Mounted, String> {
+        let point = point()?;
+        let device = LoopDevice::over(device)?;
+        let options = format!("loop,ro,device={}", device.path());
+        tools::run(Command::new("mount").args(["-t", "erofs", "-o", &options]).arg(image).arg(point.path()))?;
+        Ok(Mounted { point, unmount: &["umount"], _held: None, _device: Some(device) })
     }
 
     /// Mounts an image with squashfuse.
     pub fn fuse(image: &Path) -> Result<Mounted, String> {
         let point = point()?;
         tools::run(Command::new("squashfuse").arg(image).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["fusermount", "-u"], _held: None })
+        Ok(Mounted { point, unmount: &["fusermount", "-u"], _held: None, _device: None })
     }
 
     /// Mounts an empty file system in memory of `bytes` bytes, writable. Needs root.
@@ -108,7 +119,7 @@ impl Mounted {
         let point = point()?;
         let size = format!("size={bytes}");
         tools::run(Command::new("mount").args(["-t", "tmpfs", "-o", &size, "packline-test"]).arg(point.path()))?;
-        Ok(Mounted { point, unmount: &["umount"], _held: None })
+        Ok(Mounted { point, unmount: &["umount"], _held: None, _device: None })
     }
 
     /// Mounts an empty ext4 of `bytes` bytes, held in memory where there is `/dev/shm`: it supports all attributes, and programs that sync every file are fast on it.
@@ -125,7 +136,7 @@ impl Mounted {
                 .arg(file.path())
                 .arg(point.path()),
         )?;
-        Ok(Mounted { point, unmount: &["umount"], _held: Some(file) })
+        Ok(Mounted { point, unmount: &["umount"], _held: Some(file), _device: None })
     }
 
     pub fn path(&self) -> &Path {

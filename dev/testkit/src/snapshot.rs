@@ -200,12 +200,12 @@ fn xattrs_of(place: &Path) -> io::Result<BTreeMap<Bytes, Bytes>> {
     Ok(found)
 }
 
-fn clamp_time(seconds: i64) -> i64 {
+pub(crate) fn clamp_time(seconds: i64) -> i64 {
     seconds.clamp(0, i64::from(u32::MAX))
 }
 
 /// Groups the paths of each inode under the first of them, and counts links where the count is not known yet.
-pub(crate) fn group<K: Ord>(found: &mut Snapshot, mut inode: impl FnMut(&Bytes, &Attributes) -> K) {
+pub fn group<K: Ord>(found: &mut Snapshot, mut inode: impl FnMut(&Bytes, &Attributes) -> K) {
     let mut first: BTreeMap<K, (Bytes, u32)> = BTreeMap::new();
     for (path, attributes) in found.iter().filter(|(_, attributes)| attributes.kind != Kind::Dir) {
         first.entry(inode(path, attributes)).or_insert_with(|| (path.clone(), 0)).1 += 1;

@@ -82,8 +82,10 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("bsdtar", "libarchive-tools"),
     ("bzip2", "bzip2"),
     ("cpio", "cpio"),
+    ("dump.erofs", "erofs-utils"),
     ("fakeroot", "fakeroot"),
     ("fish", "fish"),
+    ("fsck.erofs", "erofs-utils"),
     ("fusermount", "fuse"),
     ("gensquashfs", "squashfs-tools-ng"),
     ("getfacl", "acl"),
@@ -131,6 +133,7 @@ const OPTIONAL: &[(&str, &str)] = &[
 const REQUIRED: &[(&str, &str)] = &[
     ("bash", "bash"),
     ("chmod", "coreutils"),
+    ("filefrag", "e2fsprogs"),
     ("gzip", "gzip"),
     ("losetup", "mount"),
     ("mkfs.ext4", "e2fsprogs"),

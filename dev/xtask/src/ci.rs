@@ -1,25 +1,88 @@
 //! Everything that CI checks, the quickest checks first.
 
+use std::process::Command;
+
 use crate::checks::{concurrency, fuzz};
 use crate::{clients, clock, environment, golden, guide, shell, tidy};
 
-/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each.
+/// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
+/// it, and of all of them at the end.
 pub fn run(fuzz_seconds: u32) -> Result<(), String> {
+    let mut times = Times::default();
+    let result = checks(fuzz_seconds, &mut times);
+    shell::print_error(&times.line());
+    result
+}
+
+fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
-    timed("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
-    timed("tidy", tidy::run)?;
-    timed("guide", guide::run)?;
-    timed("clippy", || shell::run(shell::cargo().args(lints)))?;
-    timed("features", || features(&FEATURES))?;
+    times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
+    times.of("tidy", tidy::run)?;
+    times.of("policy", policy)?;
+    times.of("guide", guide::run)?;
+    times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
+    times.of("features", || features(&FEATURES))?;
+    times.of("oldest Rust", oldest_rust)?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
-    timed("fuzzing", || fuzz::each_target(fuzz_seconds))?;
-    timed("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
-    timed("tests", || {
+    times.of("fuzzing", || fuzz::each_target(fuzz_seconds))?;
+    times
+        .of("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
+    times.of("tests", || {
         shell::run(shell::cargo().args(["test", "--workspace"]).env("RUST_TEST_THREADS", test_threads()))
     })?;
-    timed("golden", || golden::run(&golden::Options::default()))?;
-    timed("clients", || clients::run(&clients::Options::short()))?;
-    timed("models", concurrency::loom)
+    times.of("golden", || golden::run(&golden::Options::default()))?;
+    times.of("clients", || clients::run(&clients::Options::short()))?;
+    times.of("models", concurrency::loom)
+}
+
+/// The checks so far, with their seconds.
+#[derive(Default)]
+struct Times(Vec<(&'static str, f64)>);
+
+impl Times {
+    fn of(&mut self, name: &'static str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+        let start = clock::monotonic_seconds();
+        let result = check();
+        let seconds = clock::monotonic_seconds() - start;
+        self.0.push((name, seconds));
+        shell::print_error(&format!("{name}: {seconds:.0} s"));
+        result
+    }
+
+    fn line(&self) -> String {
+        let parts: Vec<String> = self.0.iter().map(|(name, seconds)| format!("{name} {seconds:.0} s")).collect();
+        parts.join(", ")
+    }
+}
+
+/// Checks the lists of deny.toml with cargo-deny if it is installed; `tidy` has checked licences and duplicate versions without it. Advisories
+/// need a database from the network: the workflow of a release checks them.
+fn policy() -> Result<(), String> {
+    if shell::output(shell::cargo().args(["deny", "--version"])).is_err() {
+        shell::print_error("policy: cargo-deny is not installed");
+        return Ok(());
+    }
+    shell::run(shell::cargo().args(["deny", "--offline", "--workspace", "check", "bans", "licenses", "sources"]))
+}
+
+/// Checks that the program compiles with exactly the oldest Rust that the manifests promise, if rustup has it.
+pub fn oldest_rust() -> Result<(), String> {
+    let path = shell::root().join("Cargo.toml");
+    let manifest = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
+    let version = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap_or_default();
+    let toolchain = format!("{}.0", version.trim_matches('"'));
+    let rust = |program: &str| {
+        let mut command = Command::new("rustup");
+        command.args(["run", &toolchain, program]);
+        command
+    };
+    if shell::output(rust("rustc").arg("--version")).is_err() {
+        shell::print_error(&format!("oldest Rust: {toolchain} is not installed; rustup toolchain install {toolchain}"));
+        return Ok(());
+    }
+    let target = environment::target_directory().join("oldest-rust");
+    let check = ["check", "--quiet", "--locked", "--package", "packline-cli"];
+    shell::run(rust("cargo").args(check).env("CARGO_TARGET_DIR", target))
 }
 
 /// The number of tests that run at a time: tests wait for programs, mounts and timers for a quarter of their time.
@@ -49,12 +112,5 @@ fn features(list: &[(&str, &[&str])]) -> Result<(), String> {
             shell::run(shell::cargo().args(check).args(["--", "-D", "warnings", "-A", "clippy::all"]))?;
         }
     }
-    Ok(())
-}
-
-fn timed(name: &str, check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    let start = clock::monotonic_seconds();
-    check()?;
-    shell::print_error(&format!("{name}: {:.0} s", clock::monotonic_seconds() - start));
     Ok(())
 }

@@ -22,6 +22,12 @@ pub fn today() -> String {
     date((seconds / 86_400).cast_signed())
 }
 
+/// A time in seconds since 1970 as ISO 8601 in UTC.
+pub fn timestamp(seconds: u64) -> String {
+    let (day, second) = (seconds / 86_400, seconds % 86_400);
+    format!("{}T{:02}:{:02}:{:02}Z", date(day.cast_signed()), second / 3600, second / 60 % 60, second % 60)
+}
+
 /// The Gregorian date of a day number counted from 1970-01-01 (Hinnant: chrono-compatible low-level date algorithms,
 /// `civil_from_days`).
 fn date(day: i64) -> String {
@@ -39,7 +45,7 @@ fn date(day: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::date;
+    use super::{date, timestamp};
 
     #[test]
     fn known_days() {
@@ -47,5 +53,11 @@ mod tests {
         assert_eq!(date(11_016), "2000-02-29");
         assert_eq!(date(19_723), "2024-01-01");
         assert_eq!(date(20_088), "2024-12-31");
+    }
+
+    #[test]
+    fn times_of_a_day() {
+        assert_eq!(timestamp(951_868_799), "2000-02-29T23:59:59Z");
+        assert_eq!(timestamp(951_868_800), "2000-03-01T00:00:00Z");
     }
 }

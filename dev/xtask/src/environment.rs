@@ -23,6 +23,11 @@ pub fn build_jobs() -> Option<String> {
     std::env::var("CARGO_BUILD_JOBS").ok()
 }
 
+/// The time of outputs in seconds since 1970, as text (<https://reproducible-builds.org/specs/source-date-epoch/>).
+pub fn source_date() -> Option<String> {
+    std::env::var("SOURCE_DATE_EPOCH").ok()
+}
+
 pub fn own_path() -> Result<String, String> {
     let path = std::env::current_exe().map_err(|cause| cause.to_string())?;
     path.into_os_string().into_string().map_err(|path| format!("{} is not UTF-8", path.display()))

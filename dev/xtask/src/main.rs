@@ -12,8 +12,12 @@ mod generate;
 mod golden;
 mod guide;
 mod messages;
+mod metadata;
 mod options;
 mod package;
+mod platform;
+mod platforms;
+mod release;
 mod remote_cache;
 mod scale;
 mod shell;
@@ -81,6 +85,12 @@ enum Command {
     /// Build packages of the program
     #[command(subcommand)]
     Package(package::Package),
+    /// Make all files of a release: binaries, packages, source archive, list of crates, recipes, sums
+    Release(release::Options),
+    /// Build for other processors, run the golden outputs there under emulation, and compare them
+    Platforms(platforms::Options),
+    /// Check that the program compiles with exactly the oldest Rust that the manifests promise
+    OldestRust,
     /// Write a generated tar to standard output
     Generate {
         kind: generate::Kind,
@@ -125,6 +135,9 @@ fn run(command: Command) -> Result<(), String> {
         Command::Corpus(options) => corpus::run(&options),
         Command::Bench(benchmark) => benchmark.run(),
         Command::Package(package) => package.run(),
+        Command::Release(options) => release::run(&options),
+        Command::Platforms(options) => platforms::run(&options),
+        Command::OldestRust => ci::oldest_rust(),
         Command::Generate { kind, count } => generate::tar(kind, count),
         Command::Zoo { directory } => generate::zoo(&directory),
     }

@@ -44,15 +44,15 @@ fn static_binary() -> Result<PathBuf, String> {
 
 fn deb() -> Result<PathBuf, String> {
     let program = shell::release_binary()?;
-    let assets = environment::target_directory().join("package");
+    let assets = environment::target_directory().join("release/package");
     make_assets(&program, &assets)?;
     let output = shell::output(shell::cargo().args(["deb", "--package", "packline-cli", "--no-build"]))?;
     output.lines().last().map(PathBuf::from).ok_or_else(|| "cargo deb prints no path".to_string())
 }
 
-/// Writes what `package.metadata.deb` of crates/cli/Cargo.toml names besides the program. Drop-ins, whose names other packages have,
+/// Writes what `package.metadata.deb` of crates/cli/Cargo.toml names besides the program, with a packline that runs here. Drop-ins, whose names other packages have,
 /// are in a directory of their own, which a user puts first in PATH; man(1) finds the manual pages next to it.
-fn make_assets(program: &Path, assets: &Path) -> Result<(), String> {
+pub fn make_assets(program: &Path, assets: &Path) -> Result<(), String> {
     if assets.exists() {
         fs::remove_dir_all(assets).map_err(|cause| format!("{}: {cause}", assets.display()))?;
     }

@@ -31,9 +31,14 @@ pub fn run_here(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
 }
 
-/// The standard output of a program. An error unless it succeeds.
+/// The standard output of a program that runs in the repository's root. An error unless it succeeds.
 pub fn output(command: &mut Command) -> Result<String, String> {
-    let output = packline_testkit::tools::run(command.current_dir(root()))?;
+    output_here(command.current_dir(root()))
+}
+
+/// The standard output of a program that runs in the command's own directory. An error unless it succeeds.
+pub fn output_here(command: &mut Command) -> Result<String, String> {
+    let output = packline_testkit::tools::run(command)?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -26,6 +26,7 @@ mod member;
 mod number;
 mod open;
 mod pax;
+mod positions;
 mod reader;
 mod sparse;
 mod write;
@@ -33,6 +34,7 @@ mod write;
 pub(crate) use content::TarBookmark;
 pub use fault::empty_input;
 pub use open::{Meter, Metered, open_ahead, open_file, open_input, open_stream};
+pub use positions::{open_positions, open_positions_at};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};
 pub use write::{MapSegment, MapShape, RECORD_BYTES, TarWriter, Unstorable, end_of_archive, is_xattr_name, padding};
 

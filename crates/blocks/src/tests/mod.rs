@@ -103,8 +103,8 @@ fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
         area.settle().unwrap();
         assert_eq!(area.take_warnings(), ["it shrank", "it shrank"], "{workers} workers");
         assert_eq!(area.content_bytes(), 2 * SHRUNK as u64);
-        let CompleteData { layout, checksum, blocks, .. } = area.complete().unwrap();
-        let packed = Packed { image, layout, checksum, blocks };
+        let CompleteData { layout, checksum, blocks, tails, .. } = area.complete().unwrap();
+        let packed = Packed { image, layout, checksum, blocks, tails };
         for file in [0, 1] {
             assert!(content(&packed, file, &setup) == [1; SHRUNK], "{workers} workers, file {file}");
         }
@@ -222,6 +222,44 @@ fn blocks_are_split_into_clusters_of_whole_units() {
         let extents = layout.extents(&layout.files[number], &setup.options);
         assert!(extents.map(|extent| extent.place).all(|place| place.start % UNIT as u64 == 0 && !place.is_hole()));
         assert_eq!(content(&packed, number, &setup).len(), layout.files[number].size as usize);
+    }
+}
+
+#[test]
+fn tail_ends_fill_the_fragment_blocks_of_clusters() {
+    let mut random = Random::new(7);
+    let files: Vec<_> = (0..60).map(|_| plain(&random.noise(3000))).collect();
+    let setup = setup_of("lz4", Kind::Clusters);
+    let packed = pack(&files, &setup, RUN);
+    let lengths: Vec<usize> = packed.layout.fragments.iter().map(|block| block.length as usize).collect();
+    let (last, full) = lengths.split_last().unwrap();
+    assert!(full.len() > 1 && full.iter().all(|length| *length == SEGMENT), "{lengths:?}");
+    assert_eq!(full.len() * SEGMENT + last, (60 * 3000_usize).next_multiple_of(UNIT));
+    for (number, (bytes, _)) in files.iter().enumerate() {
+        assert!(content(&packed, number, &setup) == *bytes, "file {number}");
+    }
+}
+
+#[test]
+fn tail_ends_are_kept_after_blocks_that_follow_each_other() {
+    let setup = setup_of("none", Kind::Kept);
+    let [first, second] = [text(1, SEGMENT), text(2, SEGMENT)];
+    let files = [
+        plain(&[&first[..], &second, b"end"].concat()),
+        plain(&[&second[..], &first, b"end"].concat()),
+        plain(&[&second[..], &vec![0; SEGMENT], b"end"].concat()),
+        plain(&[&second[..], b"end"].concat()),
+        plain(b"end"),
+    ];
+    let packed = pack(&files, &setup, RUN);
+    assert_eq!(
+        packed.layout.files.iter().map(|file| file.tail.is_some()).collect::<Vec<_>>(),
+        [true, false, false, true, true]
+    );
+    let blocks = 2 * SEGMENT / BLOCK + 1;
+    assert_eq!((packed.blocks, packed.layout.fragments.len()), (blocks as u64, 0), "both texts and one end");
+    for (number, (bytes, _)) in files.iter().enumerate() {
+        assert!(content(&packed, number, &setup) == *bytes, "file {number}");
     }
 }
 

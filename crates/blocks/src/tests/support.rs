@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{
     Align, BlockContent, BlockSize, Cluster, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error,
-    Extent, FileHints, Form, Fragments, Layout, Override, Sharing, Sink,
+    Extent, FileHints, Form, Fragments, KeepTails, KeptTails, Layout, Override, Sharing, Sink,
 };
 
 pub(super) const BLOCK: usize = 4096;
@@ -225,6 +225,7 @@ pub(super) fn setup(codec: &str) -> Setup {
         checksum: true,
         verify: false,
         looks_up: false,
+        keep_tails: None,
     };
     Setup { codec, options }
 }
@@ -235,9 +236,11 @@ pub(super) enum Kind {
     Runs,
     Blocks,
     Clusters,
+    /// Uncompressed blocks. The container keeps the tail ends.
+    Kept,
 }
 
-pub(super) const KINDS: [Kind; 3] = [Kind::Runs, Kind::Blocks, Kind::Clusters];
+pub(super) const KINDS: [Kind; 4] = [Kind::Runs, Kind::Blocks, Kind::Clusters, Kind::Kept];
 
 pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
     let mut setup = setup(codec);
@@ -249,6 +252,12 @@ pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
         options.block_size = BlockSize::new(SEGMENT as u64).unwrap();
         options.fragment_size = SEGMENT as u32;
         options.start = 2 * UNIT as u64;
+    }
+    if matches!(kind, Kind::Kept) {
+        options.cluster_size = Some(UNIT as u32);
+        options.unit = UNIT as u32;
+        options.compresses = false;
+        options.keep_tails = Some(KeepTails::default());
     }
     setup
 }
@@ -286,6 +295,7 @@ pub(super) struct Packed {
     pub(super) layout: DataLayout,
     pub(super) checksum: Option<u32>,
     pub(super) blocks: u64,
+    pub(super) tails: Option<KeptTails>,
 }
 
 pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> Packed {
@@ -294,8 +304,8 @@ pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> P
     for (bytes, hints) in files {
         add(&mut area, bytes, *hints, run).unwrap();
     }
-    let CompleteData { layout, checksum, blocks, .. } = area.complete().unwrap();
-    Packed { image, layout, checksum, blocks }
+    let CompleteData { layout, checksum, blocks, tails, .. } = area.complete().unwrap();
+    Packed { image, layout, checksum, blocks, tails }
 }
 
 /// Reads parts of a content that follow each other.
@@ -320,14 +330,22 @@ fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn C
 
 /// Reads a file's content as a reader of the format finds it.
 pub(super) fn content(packed: &Packed, number: usize, setup: &Setup) -> Vec<u8> {
-    let Packed { image, layout, .. } = packed;
+    let Packed { image, layout, tails, .. } = packed;
     let mut coder = Codec(setup.codec.clone()).coder();
     let file = &layout.files[number];
     let mut bytes = decode(image, layout.extents(file, &setup.options), &mut *coder);
-    if let Some(tail) = file.tail {
-        let raw = decode(image, layout.fragment_extents(tail.fragment), &mut *coder);
-        bytes.extend_from_slice(&raw[tail.offset as usize..][..file.size as usize - bytes.len()]);
+    let body = bytes.len();
+    let Some(tail) = file.tail else { return bytes };
+    bytes.resize(file.size as usize, 0);
+    if let Some(tails) = tails {
+        tails.read(tail, &mut bytes[body..]).unwrap();
+        return bytes;
     }
+    // A tail end may continue in the next fragment block.
+    let blocks = tail.fragment..layout.fragments.len() as u32;
+    let raw = decode(image, blocks.flat_map(|index| layout.fragment_extents(index)), &mut *coder);
+    let length = bytes.len() - body;
+    bytes[body..].copy_from_slice(&raw[tail.offset as usize..][..length]);
     bytes
 }
 

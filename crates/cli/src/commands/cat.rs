@@ -135,7 +135,7 @@ pub fn print_pln(cat: &Cat, input: Input, resources: Resources, io: &mut Io) -> 
 /// Adds a hint to the error about a path that looks like a pattern.
 fn explain(error: packline_image::Error, paths: &[Vec<u8>]) -> Failure {
     let is_pattern = |path: &Vec<u8>| path.iter().any(|byte| b"*?[".contains(byte));
-    let is_hinted = matches!(error, packline_image::Error::Request { .. }) && paths.iter().any(is_pattern);
+    let is_hinted = matches!(error, packline_image::Error::Entry { .. }) && paths.iter().any(is_pattern);
     let failure = Failure::from(error);
     if is_hinted { failure.with_way_out("cat takes paths, not patterns") } else { failure }
 }

@@ -20,6 +20,7 @@ mod help_examples;
 mod hostile;
 mod inspect;
 mod interop;
+mod kept_files;
 mod killing;
 mod logging;
 mod lrzip;

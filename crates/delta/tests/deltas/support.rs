@@ -82,6 +82,7 @@ pub fn image(files: &[(String, Vec<u8>)], codec: &str, block_size: u32) -> Vec<u
         memory: usize::MAX,
         verify: false,
         lookup: Default::default(),
+        scratch: None,
     };
     let mut writer = Writer::new(&mut image, options, Config::new(0, 1 << 20), start).unwrap();
     for (path, bytes) in files {

@@ -7,7 +7,10 @@
 use packline_volume::ReadError;
 
 use super::corrupt;
+use super::wire::put;
 
+/// Length of an index in bytes.
+pub(crate) const INDEX_BYTES: usize = 8;
 const INDEXES: u64 = 1 << 5;
 const WIDE: u64 = 1 << 6;
 const FORMAT_BITS: u64 = 0x7f;
@@ -52,9 +55,23 @@ impl ChunkFormat {
         block.unwrap_or(u32::MAX).to_le_bytes()
     }
 
+    /// Returns the start of an inode whose chunks have 2^bits blocks, and indexes.
+    pub(crate) fn of_indexes(bits: u8) -> u64 {
+        u64::from(bits & 0x1f) | INDEXES
+    }
+
+    /// Encodes an index to a block of a device; `None` is a hole.
+    pub(crate) fn index_entry(device: u16, block: Option<u32>) -> [u8; INDEX_BYTES] {
+        let device = if block.is_some() { device } else { 0 };
+        let mut bytes = [0; INDEX_BYTES];
+        put(&mut bytes, 2, device.to_le_bytes());
+        put(&mut bytes, 4, block.unwrap_or(u32::MAX).to_le_bytes());
+        bytes
+    }
+
     /// Returns the size of an entry in bytes.
     pub(crate) fn entry_bytes(&self) -> u64 {
-        if self.indexes { 8 } else { 4 }
+        if self.indexes { INDEX_BYTES as u64 } else { 4 }
     }
 
     /// Decodes an index of 8 bytes; `None` for a hole.
@@ -79,6 +96,11 @@ mod tests {
         assert_eq!((format.bits, format.entry_bytes()), (17, 4));
         let found = |block| ChunkFormat::block_number(u32::from_le_bytes(ChunkFormat::entry(block)));
         assert_eq!(found(Some(77)), Some(ChunkStart { device: 0, block: 77 }));
+        assert_eq!(found(None), None);
+        let format = ChunkFormat::decode(ChunkFormat::of_indexes(5), 9, 0).unwrap();
+        assert_eq!((format.bits, format.entry_bytes()), (14, 8));
+        let found = |block| format.index(u64::from_le_bytes(ChunkFormat::index_entry(1, block)));
+        assert_eq!(found(Some(77)), Some(ChunkStart { device: 1, block: 77 }));
         assert_eq!(found(None), None);
     }
 

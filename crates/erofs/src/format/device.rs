@@ -4,7 +4,7 @@
 //! image and of all devices are unified: a device has the blocks from its unified block number on. A device without one has only the block
 //! numbers of indexes that name it.
 
-use super::wire::{half, word};
+use super::wire::{half, put, word};
 
 /// Length of a slot in bytes.
 pub(crate) const SLOT_BYTES: usize = 128;
@@ -31,5 +31,26 @@ impl DeviceSlot {
         };
         let tag = bytes[..TAG_BYTES].split(|byte| *byte == 0).next().unwrap_or(&[]);
         DeviceSlot { tag: tag.to_vec(), blocks: number(64, 72), unified: number(68, 74) }
+    }
+
+    /// Encodes a slot without a tag. Both numbers must have 32 bits.
+    pub(crate) fn encode(blocks: u32, unified: u32) -> [u8; SLOT_BYTES] {
+        let mut bytes = [0; SLOT_BYTES];
+        put(&mut bytes, 64, blocks.to_le_bytes());
+        put(&mut bytes, 68, unified.to_le_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_what_it_encodes() {
+        for wide in [false, true] {
+            let slot = DeviceSlot::decode(&DeviceSlot::encode(7, u32::MAX), wide);
+            assert_eq!(slot, DeviceSlot { tag: Vec::new(), blocks: 7, unified: u32::MAX.into() });
+        }
     }
 }

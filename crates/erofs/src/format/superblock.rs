@@ -53,6 +53,8 @@ pub(crate) const LABEL_MOST: usize = 15;
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 /// Length of a slot in bytes.
 const SLOT_BYTES: u64 = 16;
+/// Unit of the position of the device table in bytes.
+const DEVICE_TABLE_UNIT: u64 = 128;
 /// Highest bit of an inode's position: the inode is in the metabox.
 pub(crate) const IN_METABOX: u64 = 1 << 63;
 /// Nanoseconds of a second.
@@ -205,7 +207,7 @@ impl Superblock {
             label: std::array::from_fn(|index| bytes[64 + index]),
             algorithms: half(bytes, 84),
             devices: if has(incompat::DEVICES) { half(bytes, 86) } else { 0 },
-            device_table: u64::from(half(bytes, 88)) * 128,
+            device_table: u64::from(half(bytes, 88)) * DEVICE_TABLE_UNIT,
             xattr_prefixes: bytes[91],
             xattr_prefix_start: u64::from(word(bytes, 92)) * 4,
             fingerprint_prefix: (compat & compat::FINGERPRINTS != 0).then_some(bytes[105]),
@@ -216,11 +218,12 @@ impl Superblock {
         Ok(superblock)
     }
 
-    /// Returns the block that has the superblock: zeros, the superblock, the records of the algorithms, zeros. Sets the checksum. The superblock
-    /// must have no slots, devices and prefixes, and blocks of more than 1024 bytes.
-    pub(crate) fn encode_block(&self, records: &[u8]) -> Vec<u8> {
-        let mut block = vec![0; self.block_size() as usize];
+    /// Returns the blocks that have the superblock: zeros, the superblock, what follows it (the records of the algorithms, or the device table),
+    /// zeros. Sets the checksum. The superblock must have no slots and prefixes.
+    pub(crate) fn encode_blocks(&self, records: &[u8]) -> Vec<u8> {
         let start = SUPERBLOCK_START as usize;
+        let bytes = start + SUPERBLOCK_BYTES + records.len();
+        let mut block = vec![0; bytes.next_multiple_of(self.block_size() as usize)];
         let bytes = &mut block[start..];
         put(bytes, 0, MAGIC_BYTES);
         put(bytes, 8, self.compat.to_le_bytes());
@@ -235,6 +238,8 @@ impl Superblock {
         put(bytes, 64, self.label);
         put(bytes, 80, self.incompat.to_le_bytes());
         put(bytes, 84, self.algorithms.to_le_bytes());
+        put(bytes, 86, self.devices.to_le_bytes());
+        put(bytes, 88, ((self.device_table / DEVICE_TABLE_UNIT) as u16).to_le_bytes());
         put(bytes, 96, self.packed.unwrap_or(0).to_le_bytes());
         put(bytes, 108, self.build_time.to_le_bytes());
         if self.has(incompat::WIDE) {
@@ -247,7 +252,7 @@ impl Superblock {
             target.copy_from_slice(records);
         }
         if self.has_compatible(compat::CHECKSUM) {
-            let sum = checksum(&block[start..]);
+            let sum = checksum(&block[start..start + self.checked_bytes() as usize]);
             put(&mut block[start..], 4, sum.to_le_bytes());
         }
         block
@@ -401,7 +406,7 @@ mod tests {
                 packed: Some(99),
                 metabox: None,
             };
-            let block = superblock.encode_block(&[1, 2, 3]);
+            let block = superblock.encode_blocks(&[1, 2, 3]);
             assert_eq!((block.len(), &block[1152..1156]), (4096, &[1, 2, 3, 0][..]));
             let found = Superblock::decode(block[1024..].first_chunk().unwrap()).unwrap();
             found.check_sum(&block[1024..]).unwrap();

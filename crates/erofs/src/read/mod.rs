@@ -23,6 +23,7 @@ mod layout;
 pub(crate) mod map;
 mod packed;
 mod plain_packed;
+pub(crate) mod record;
 mod regions;
 mod sequence;
 mod span;

@@ -9,6 +9,7 @@ use super::{VerifySettings, check_cancelled};
 use crate::format::corrupt;
 use crate::format::device::SLOT_BYTES as DEVICE_BYTES;
 use crate::format::inode::{Layout, NOT_STORED, SLOT_BYTES};
+use crate::format::record::RECORD_BYTES;
 use crate::format::superblock::{SUPERBLOCK_START, compat, incompat};
 use crate::read::Image;
 use crate::read::data::{DataPlace, node_of};
@@ -16,6 +17,7 @@ use crate::read::flat::blocks_of_inline;
 use crate::read::inode::PlacedInode;
 use crate::read::map::window::ReadBytes;
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form, Stored};
+use crate::read::record::read_record;
 
 /// Set in the address of a byte of the packed inode. No image has as many bytes.
 pub(super) const PACKED: u64 = 1 << 62;
@@ -63,6 +65,7 @@ impl<'l> Layouts<'l> {
         let devices = u64::from(superblock.devices) * DEVICE_BYTES as u64;
         self.space.add(superblock.device_table, devices, Use::Plain);
         self.add_prefixes();
+        self.add_record(report)?;
         for (number, name) in [(superblock.packed, "packed inode"), (superblock.metabox, "metabox inode")] {
             let Some(number) = number else { continue };
             let placed = match self.special(number) {
@@ -102,6 +105,19 @@ impl<'l> Layouts<'l> {
             }
         }
         Ok(at)
+    }
+
+    /// Adds the record at the end, and the lengths before it.
+    fn add_record(&mut self, report: &mut Report<'_>) -> Result<(), ReadError> {
+        match read_record(self.image) {
+            Ok(Some((at, record))) => {
+                let lengths = record.lengths_bytes() as u64;
+                self.space.add(at.saturating_sub(lengths), lengths + RECORD_BYTES as u64, Use::Plain);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) => report.unread(None, error),
+        }
     }
 
     /// Adds the long prefixes of attribute names.

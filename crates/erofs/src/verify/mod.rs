@@ -3,7 +3,7 @@
 //! Faults are reported, and verification continues as far as possible. The order of the report follows the image: superblock, the tree with the
 //! inode, the attributes and the index of each entry, the areas of the image, contents in the order of the tree.
 //!
-//! EROFS has no checksum of data, and no table of its parts. Which bytes belong to something is only known when every inode has been visited
+//! EROFS has no checksum of data except in the record of this program, and no table of its parts. Which bytes belong to something is only known when every inode has been visited
 //! (`space.rs`).
 
 mod areas;
@@ -12,6 +12,7 @@ mod content;
 mod inode;
 mod layout;
 mod listing;
+mod record;
 mod space;
 mod superblock;
 mod tree;
@@ -57,6 +58,7 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
     superblock::inodes(image, &mut report);
     let areas = areas::check(image, layouts, settings, &mut report)?;
     content::check(image, tree, &areas, settings, &mut report)?;
+    record::check(image, settings, &mut report)?;
     Ok(report.totals)
 }
 

@@ -1,5 +1,8 @@
 //! What the metadata needs to know of the contents of files.
 
+use packline_blocks::Error;
+use packline_runtime::TaskError as _;
+
 /// Whose content it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
@@ -24,6 +27,8 @@ pub(crate) enum Tail {
     None,
     /// At an offset of the packed inode.
     Packed(u64),
+    /// After the inode, as it is. This many bytes, less than a block; all pieces together end at the end of a block of the file.
+    Inline(u32),
 }
 
 /// A range of a file that is stored together. It starts after the piece before.
@@ -70,4 +75,12 @@ pub(crate) trait Contents {
 
     /// Returns the pieces of a file that exists, in order.
     fn pieces(&self, owner: Owner) -> Box<dyn Iterator<Item = Piece> + '_>;
+
+    /// Reads the bytes of a file with [`Tail::Inline`] that are not in its pieces.
+    ///
+    /// # Errors
+    /// A temporary file cannot be read; [`Error::Work`] if there are no such bytes.
+    fn read_tail(&self, owner: Owner, _to: &mut [u8]) -> Result<(), Error> {
+        Err(Error::internal(format!("{owner:?} has no kept tail end")))
+    }
 }

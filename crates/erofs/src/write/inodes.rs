@@ -13,7 +13,6 @@ use super::order::is_directory;
 use super::placer::Extent;
 use super::xattrs::Xattrs;
 use crate::format::inode::{CompactTimes, LARGEST_DEVICE, Layout, RawInode};
-use crate::options::BLOCK;
 
 /// Plans inodes.
 pub(super) struct Inodes<'a> {
@@ -22,6 +21,8 @@ pub(super) struct Inodes<'a> {
     pub(super) xattrs: Option<Xattrs<'a>>,
     pub(super) maps: MapMaker<'a>,
     pub(super) times: CompactTimes,
+    /// Bytes of a block.
+    pub(super) block: u64,
 }
 
 /// A planned inode.
@@ -32,6 +33,8 @@ pub(super) struct Plan {
     /// Set of attributes, or [`NO_XATTR`].
     pub(super) xattr: u32,
     pub(super) body: Body,
+    /// Bytes of a block.
+    block: u64,
 }
 
 /// What an inode has besides fields and attributes.
@@ -54,8 +57,8 @@ impl Plan {
     /// Returns the number of blocks of its own that are part of the metadata.
     pub(super) fn blocks(&self) -> u64 {
         match (self.body, self.raw.layout) {
-            (Body::Listing | Body::Target, Layout::Inline) => self.raw.size / BLOCK,
-            (Body::Listing | Body::Target, _) => self.raw.size.div_ceil(BLOCK),
+            (Body::Listing | Body::Target, Layout::Inline) => self.raw.size / self.block,
+            (Body::Listing | Body::Target, _) => self.raw.size.div_ceil(self.block),
             (Body::Nothing | Body::Map(..), _) => 0,
         }
     }
@@ -64,9 +67,9 @@ impl Plan {
         let head = self.head();
         match self.body {
             Body::Listing | Body::Target if self.raw.layout == Layout::Inline => {
-                Extent { bytes: head + self.raw.size % BLOCK, in_one_block: true }
+                Extent { bytes: head + self.raw.size % self.block, in_one_block: true }
             }
-            Body::Map(map, _) => Extent { bytes: map.end(head), in_one_block: false },
+            Body::Map(map, _) => Extent { bytes: map.end(head), in_one_block: map.layout() == Layout::Inline },
             _ => Extent { bytes: head, in_one_block: false },
         }
     }
@@ -89,7 +92,7 @@ impl Inodes<'_> {
             }
             Node::Dir => {
                 raw.links = directory_links(tree, node);
-                raw.size = listing_bytes(tree, node);
+                raw.size = listing_bytes(tree, node, self.block);
                 Body::Listing
             }
             Node::Symlink(target) => {
@@ -103,14 +106,22 @@ impl Inodes<'_> {
             Node::Fifo | Node::Socket => Body::Nothing,
         };
         let xattr = self.xattr(node)?;
-        Ok(self.completed(Plan { raw, xattr, body }))
+        let plan = self.completed(Plan { raw, xattr, body, block: self.block });
+        match plan.extent() {
+            Extent { bytes, in_one_block: true } if bytes > self.block => {
+                let path = display_path(tree, node);
+                Err(Error::internal(format!("{path}: an inode of {bytes} bytes with the end of its content")))
+            }
+            _ => Ok(plan),
+        }
     }
 
     /// Plans the packed inode.
     pub(super) fn plan_packed(&self) -> Result<Plan, Error> {
         let meta = Meta { mode: 0o600, uid: 0, gid: 0, mtime: Time::new(self.times.epoch, self.times.nanoseconds) };
         let body = Body::Map(self.maps.plan(Owner::Packed)?, Owner::Packed);
-        Ok(self.completed(Plan { raw: raw(meta, NodeType::File, 1), xattr: NO_XATTR, body }))
+        let raw = raw(meta, NodeType::File, 1);
+        Ok(self.completed(Plan { raw, xattr: NO_XATTR, body, block: self.block }))
     }
 
     /// Chooses the form and the layout.
@@ -124,13 +135,13 @@ impl Inodes<'_> {
             plan.raw.xattr_bytes = xattrs.bytes(plan.xattr);
         }
         plan.raw.extended = !plan.raw.fits_compact(self.times);
-        let inline = plan.raw.size % BLOCK;
+        let inline = plan.raw.size % self.block;
         let has_inline = match plan.body {
             Body::Listing => true,
-            Body::Target => plan.raw.size < BLOCK,
+            Body::Target => plan.raw.size < self.block,
             Body::Nothing | Body::Map(..) => false,
         };
-        if has_inline && inline > 0 && plan.head() + inline <= BLOCK {
+        if has_inline && inline > 0 && plan.head() + inline <= self.block {
             plan.raw.layout = Layout::Inline;
         }
         plan

@@ -1,20 +1,28 @@
 //! The contents of an image, as a data area has stored them.
 
-use packline_blocks::{BlockPlace, DataLayout, DataOptions, Extent};
+use packline_blocks::{BlockPlace, DataLayout, DataOptions, Error, Extent, KeptTails};
+use packline_runtime::TaskError;
 
 use super::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
+use crate::options::BLOCK;
 
 /// A data area in which each extent is one piece.
 pub(super) struct LayoutContents<'a> {
     layout: &'a DataLayout,
     options: &'a DataOptions,
+    /// The tail ends, if they are not in the packed inode.
+    tails: Option<&'a KeptTails>,
     /// Offset in the packed inode of each fragment block, and its size.
     starts: Vec<u64>,
 }
 
 impl<'a> LayoutContents<'a> {
-    /// `options`: those of the data area.
-    pub(super) fn new(layout: &'a DataLayout, options: &'a DataOptions) -> LayoutContents<'a> {
+    /// `options` and `tails`: those of the data area.
+    pub(super) fn new(
+        layout: &'a DataLayout,
+        options: &'a DataOptions,
+        tails: Option<&'a KeptTails>,
+    ) -> LayoutContents<'a> {
         let mut starts = Vec::with_capacity(layout.fragments.len() + 1);
         let mut size = 0;
         starts.push(size);
@@ -22,7 +30,7 @@ impl<'a> LayoutContents<'a> {
             size += u64::from(fragment.length);
             starts.push(size);
         }
-        LayoutContents { layout, options, starts }
+        LayoutContents { layout, options, tails, starts }
     }
 }
 
@@ -44,6 +52,7 @@ impl Contents for LayoutContents<'_> {
         };
         let file = self.layout.files.get(number as usize)?;
         let tail = match file.tail {
+            Some(_) if self.tails.is_some() => Tail::Inline((file.size % BLOCK) as u32),
             Some(tail) => Tail::Packed(*self.starts.get(tail.fragment as usize)? + u64::from(tail.offset)),
             None => Tail::None,
         };
@@ -61,6 +70,17 @@ impl Contents for LayoutContents<'_> {
                 Some(file) => Box::new(layout.extents(file, self.options).map(piece)),
                 None => Box::new(std::iter::empty()),
             },
+        }
+    }
+
+    fn read_tail(&self, owner: Owner, to: &mut [u8]) -> Result<(), Error> {
+        let file = match owner {
+            Owner::File(number) => self.layout.files.get(number as usize),
+            Owner::Packed => None,
+        };
+        match (self.tails, file.and_then(|file| file.tail)) {
+            (Some(tails), Some(place)) => tails.read(place, to),
+            _ => Err(Error::internal(format!("{owner:?} has no kept tail end"))),
         }
     }
 }

@@ -13,12 +13,13 @@ use super::map::{MapMaker, Zeros};
 use super::order::for_each;
 use super::output::Output;
 use super::placer::{Placer, SLOT};
-use super::superblock::{self, Facts};
+use super::record::EndRecord;
+use super::superblock::{self, Device, Facts};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
 use crate::format::inode::{CompactTimes, Layout};
 use crate::format::superblock::{incompat, uuid_in};
-use crate::options::{BLOCK, Options};
+use crate::options::Options;
 use crate::xattrs::XattrTable;
 
 /// What the metadata is about.
@@ -35,6 +36,10 @@ pub(crate) struct Source<'a> {
     pub(crate) data_end: u64,
     /// Checksum of the data area.
     pub(crate) data_sum: u32,
+    /// The record at the end, if there is one.
+    pub(crate) record: Option<EndRecord>,
+    /// Number of blocks of the device that has the contents, if they are not in the image.
+    pub(crate) device: Option<u64>,
 }
 
 /// Sizes and counts of an image for a summary.
@@ -49,13 +54,17 @@ pub struct ImageEnd {
     pub inodes: u64,
     /// Bytes of extended attributes that inodes share.
     pub shared_xattrs: u64,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Number of blocks of the device that has the contents; 0 without a device.
+    pub device_blocks: u64,
     pub uuid: [u8; 16],
 }
 
 /// Complete metadata.
 pub(crate) struct Metadata {
     pub(crate) end: ImageEnd,
-    /// The first block of the image. The image is valid when it is written.
+    /// The first blocks of the image. The image is valid when it is written.
     pub(crate) superblock: Vec<u8>,
     pub(crate) written: Written,
 }
@@ -74,34 +83,54 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
         form: options.form(),
         algorithm: options.bare_codec().map_or(0, algorithms::number_of),
         zeros: source.zeros,
+        device_block_bits: source.device.map(|_| options.block_bits()),
     };
+    let block = options.block();
     let xattrs = if options.xattrs { Some(Xattrs::new(xattrs, tree)?) } else { None };
-    let inodes = Inodes { tree, xattrs, maps, times };
+    let inodes = Inodes { tree, xattrs, maps, times, block };
     let shape = Shape::new(&inodes, source.data_end)?;
     let mut out = Output::new(sink, source.data_end, written);
-    out.pad(BLOCK)?;
+    out.pad(block)?;
     let writer = Writer { inodes: &inodes, shape: &shape };
     writer.write_blocks(&mut out)?;
     if let Some(xattrs) = &inodes.xattrs {
         xattrs.write_shared(&mut out)?;
     }
     writer.write_inodes(&mut out)?;
-    out.pad(BLOCK)?;
+    if let Some(record) = &source.record {
+        record.put(&mut out)?;
+    }
+    out.pad(block)?;
     let bytes_used = out.position();
-    out.pad(u64::from(options.pad).next_multiple_of(BLOCK).max(BLOCK))?;
+    out.pad(u64::from(options.pad).next_multiple_of(block).max(block))?;
     let padded = out.position();
+    let device = source.device.map(|blocks| device(blocks, padded, block)).transpose()?;
     let (written, hash) = out.end();
     let digest = [&hash.as_bytes()[..], &source.data_sum.to_le_bytes()].concat();
-    let superblock = superblock::block(options, shape.facts(times, bytes_used), &digest)?;
+    let superblock = superblock::block(options, shape.facts(times, bytes_used / block, device), &digest)?;
     let end = ImageEnd {
         bytes_used,
         padded,
         metadata: bytes_used - source.data_end,
         inodes: shape.count,
         shared_xattrs: shape.shared_xattrs,
+        block,
+        device_blocks: source.device.unwrap_or(0),
         uuid: uuid_in(&superblock),
     };
     Ok(Metadata { end, superblock, written })
+}
+
+/// Returns the device after an image of `image` bytes. Block numbers have 32 bits.
+fn device(blocks: u64, image: u64, block: u64) -> Result<Device, Error> {
+    let unified = image / block;
+    let number = |number: u64| u32::try_from(number).ok();
+    let end = number(unified + blocks).and_then(|_| Some((number(blocks)?, number(unified)?)));
+    let (blocks, unified) = end.ok_or_else(|| Error::Limit {
+        what: format!("contents of {blocks} blocks of {block} bytes on a device"),
+        expected: "fewer than 2^32 blocks".into(),
+    })?;
+    Ok(Device { blocks, unified })
 }
 
 /// The positions of all metadata.
@@ -128,11 +157,12 @@ struct Shape {
 impl Shape {
     /// Plans all inodes.
     fn new(inodes: &Inodes<'_>, data_end: u64) -> Result<Shape, Error> {
+        let block = inodes.block;
         let shared_xattrs = inodes.xattrs.as_ref().map_or(0, Xattrs::shared_bytes);
         // Inodes follow shared attributes in the same block. Inode 0 is not used.
-        let first_inode = (shared_xattrs % BLOCK).next_multiple_of(SLOT) % BLOCK;
+        let first_inode = (shared_xattrs % block).next_multiple_of(SLOT) % block;
         let first_inode = if first_inode == 0 { SLOT } else { first_inode };
-        let mut placer = Placer::new(first_inode);
+        let mut placer = Placer::new(first_inode, block);
         let mut numbers = vec![0; inodes.tree.inode_count()];
         let mut blocks = 0;
         let mut features = 0;
@@ -149,13 +179,13 @@ impl Shape {
             features |= incompat::FRAGMENTS;
             packed = Some(place(&mut placer, &plan)?);
         }
-        let first_block = data_end.div_ceil(BLOCK);
+        let first_block = data_end.div_ceil(block);
         let xattr_block = first_block + blocks;
         let shape = Shape {
             first_block,
             xattr_block,
             shared_xattrs,
-            inode_block: xattr_block + shared_xattrs.next_multiple_of(SLOT) / BLOCK,
+            inode_block: xattr_block + shared_xattrs.next_multiple_of(SLOT) / block,
             first_inode,
             end: placer.end(),
             root: numbers[inodes.tree.inode(inodes.tree.root()).index()],
@@ -164,18 +194,18 @@ impl Shape {
             packed,
             features,
         };
-        shape.check()
+        shape.check(block)
     }
 
     /// Block numbers have 32 bits.
-    fn check(self) -> Result<Shape, Error> {
-        let blocks = self.inode_block + self.end.div_ceil(BLOCK);
+    fn check(self, block: u64) -> Result<Shape, Error> {
+        let blocks = self.inode_block + self.end.div_ceil(block);
         if blocks < u32::MAX.into() {
             return Ok(self);
         }
         Err(Error::Limit {
-            what: format!("an image of {blocks} blocks of 4096 bytes"),
-            expected: "less than 16 TiB".into(),
+            what: format!("an image of {blocks} blocks of {block} bytes"),
+            expected: "fewer than 2^32 - 1 blocks".into(),
         })
     }
 
@@ -183,7 +213,7 @@ impl Shape {
         self.numbers[tree.inode(node).index()]
     }
 
-    fn facts(&self, times: CompactTimes, bytes_used: u64) -> Facts {
+    fn facts(&self, times: CompactTimes, blocks: u64, device: Option<Device>) -> Facts {
         Facts {
             times,
             features: self.features,
@@ -192,7 +222,8 @@ impl Shape {
             packed: self.packed.map(u64::from),
             inode_block: self.inode_block as u32,
             xattr_block: self.xattr_block as u32,
-            blocks: bytes_used / BLOCK,
+            blocks,
+            device,
         }
     }
 }
@@ -233,7 +264,7 @@ impl Writer<'_> {
                 Body::Listing => self.write_listing_blocks(node, plan.blocks(), out),
                 _ => {
                     out.put(self.target(node))?;
-                    out.pad(BLOCK)
+                    out.pad(self.inodes.block)
                 }
             }
         })
@@ -248,14 +279,14 @@ impl Writer<'_> {
             }
             left -= 1;
             out.put(block)?;
-            out.pad(BLOCK)
+            out.pad(self.inodes.block)
         })
     }
 
     fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
         let tree = self.inodes.tree;
         let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
-        for_each_block(tree, node, &inode, put)
+        for_each_block(tree, node, self.inodes.block as usize, &inode, put)
     }
 
     fn target(&self, node: NodeId) -> &[u8] {
@@ -267,9 +298,9 @@ impl Writer<'_> {
 
     fn write_inodes(&self, out: &mut Output<'_>) -> Result<(), Error> {
         let Shape { inode_block, first_inode, end, .. } = *self.shape;
-        out.fill(inode_block * BLOCK + first_inode)?;
+        out.fill(inode_block * self.inodes.block + first_inode)?;
         let mut area = InodeArea::new(out, first_inode);
-        let mut placer = Placer::new(first_inode);
+        let mut placer = Placer::new(first_inode, self.inodes.block);
         let mut block = self.shape.first_block;
         let mut count = 0;
         for_each(self.inodes.tree, &mut |node| {
@@ -323,7 +354,9 @@ impl Writer<'_> {
                 before -= 1;
                 Ok(())
             }),
-            _ => area.put(at, self.target(node)),
+            Body::Target => area.put(at, self.target(node)),
+            // The map has the end of a file.
+            Body::Map(..) | Body::Nothing => Ok(()),
         }
     }
 }

@@ -6,10 +6,15 @@
 //!    directories need, and once to write. Only the numbers are kept: 4 bytes for each inode.
 //! 3. `metadata.rs` writes what has blocks of its own (parts of directories, long targets of links), then shared attributes (`xattrs.rs`), then
 //!    all inodes with what follows them: attributes, ends of directories (`directory.rs`), maps of files (`map/`).
-//! 4. The superblock (`superblock.rs`) makes the image valid.
+//! 4. A record (`record.rs`) says which encoder wrote the blocks.
+//! 5. The superblock (`superblock.rs`) makes the image valid.
+//!
+//! Contents on a device (`device_writer.rs`) are not in the image: they are in a file of their own, or in a tar whose positions a source reports
+//! (`tar_contents.rs`).
 
 mod coder;
 mod contents;
+mod device_writer;
 mod directory;
 mod inode_area;
 mod inodes;
@@ -19,12 +24,16 @@ mod metadata;
 mod order;
 mod output;
 mod placer;
+mod record;
 mod superblock;
+mod tar_contents;
 #[cfg(test)]
 mod tests;
 mod writer;
 mod xattrs;
 mod zeros;
 
+pub(crate) use coder::encoder_form;
+pub use device_writer::DeviceWriter;
 pub use metadata::ImageEnd;
 pub use writer::{Summary, Writer};

@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use crate::options::BLOCK;
-
 /// Bytes of a slot.
 pub(super) const SLOT: u64 = 32;
 /// Most bytes between the start of an unused range and the end of all inodes. A writer keeps as many.
@@ -29,12 +27,14 @@ pub(super) struct Placer {
     end: u64,
     /// Unused ranges, each in one block, in their order.
     gaps: Vec<Range<u64>>,
+    /// Bytes of a block.
+    block: u64,
 }
 
 impl Placer {
-    /// Starts at an offset, a multiple of [`SLOT`]. Offset 0 is the start of a block.
-    pub(super) fn new(start: u64) -> Placer {
-        Placer { end: start, gaps: Vec::new() }
+    /// Starts at an offset, a multiple of [`SLOT`]. Offset 0 is the start of a block of `block` bytes.
+    pub(super) fn new(start: u64, block: u64) -> Placer {
+        Placer { end: start, gaps: Vec::new(), block }
     }
 
     /// Returns the offset after all inodes.
@@ -54,7 +54,7 @@ impl Placer {
             }
             return start;
         }
-        let left = BLOCK - self.end % BLOCK;
+        let left = self.block - self.end % self.block;
         if extent.in_one_block && extent.bytes > left {
             self.gaps.push(self.end..self.end + left);
             self.end += left;
@@ -75,12 +75,13 @@ mod tests {
     use packline_testkit::Random;
 
     use super::*;
+    use crate::options::BLOCK;
 
     #[test]
     fn inodes_do_not_overlap_and_inline_parts_do_not_cross_blocks() {
         let mut random = Random::new(3);
         for start in [32, 4000 / 32 * 32] {
-            let mut placer = Placer::new(start);
+            let mut placer = Placer::new(start, BLOCK);
             let mut placed = Vec::new();
             let mut wanted = 0;
             for _ in 0..20_000 {

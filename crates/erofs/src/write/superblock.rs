@@ -5,10 +5,11 @@ use packline_codec::BareCodec;
 use packline_tree::{Time, Tree};
 
 use crate::format::algorithms::{encode_record, number_of};
+use crate::format::device::{DeviceSlot, SLOT_BYTES};
 use crate::format::inode::CompactTimes;
 use crate::format::kernel::Kernel;
-use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, compat, incompat};
-use crate::options::{BLOCK, BLOCK_BITS, Form, Options, Uuid};
+use crate::format::superblock::{SUPERBLOCK_BYTES, SUPERBLOCK_START, Superblock, compat, incompat};
+use crate::options::{BLOCK, Form, Options, Place, Uuid};
 
 /// What the superblock says of the metadata.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,22 @@ pub(super) struct Facts {
     pub(super) xattr_block: u32,
     /// Number of blocks of the image without padding.
     pub(super) blocks: u64,
+    pub(super) device: Option<Device>,
+}
+
+/// The device that has the contents.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Device {
+    /// Number of blocks.
+    pub(super) blocks: u32,
+    /// Unified number of its first block: the device may follow the image, padding included.
+    pub(super) unified: u32,
+}
+
+/// Returns the number of bytes before the data or the metadata: the blocks with the superblock and the device table.
+pub(super) fn head_bytes(options: &Options) -> u64 {
+    let table = if options.place == Place::Image { 0 } else { SLOT_BYTES as u64 };
+    (SUPERBLOCK_START + SUPERBLOCK_BYTES as u64 + table).next_multiple_of(options.block())
 }
 
 /// Returns the times of compact inodes: with block numbers of 48 bits each inode has its own, otherwise all have the most frequent one.
@@ -46,7 +63,7 @@ fn majority(tree: &Tree) -> Time {
     time
 }
 
-/// Returns the block with the superblock. `digest` is a digest of all other bytes.
+/// Returns the blocks with the superblock. `digest` is a digest of all other bytes.
 ///
 /// # Errors
 /// Errors of [`Options::validate`] for the kernel, if an inode needs a feature that it does not have.
@@ -57,12 +74,14 @@ pub(super) fn block(options: &Options, facts: Facts, digest: &[u8]) -> Result<Ve
         return Err(unknown(options.kernel, needed));
     }
     let records = options.bare_codec().map(|codec| encode_record(codec, cluster_blocks(options)));
-    let records = records.unwrap_or_default();
+    // An image has a codec or a device.
+    let table = facts.device.map(|device| DeviceSlot::encode(device.blocks, device.unified).to_vec());
+    let records = records.or(table).unwrap_or_default();
     superblock.uuid = match options.uuid {
         Uuid::Given(uuid) => uuid,
-        Uuid::Derived => derived(&superblock.encode_block(&records), digest),
+        Uuid::Derived => derived(&superblock.encode_blocks(&records), digest),
     };
-    Ok(superblock.encode_block(&records))
+    Ok(superblock.encode_blocks(&records))
 }
 
 /// Returns the blocks of the largest cluster. It may start in the middle of a block.
@@ -78,9 +97,11 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
     let flag = |is_set: bool, feature: u32| if is_set { feature } else { 0 };
     let features = flag(options.bare_codec().is_some(), coded)
         | flag(options.form() == Form::Extents, incompat::WIDE)
-        | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS);
+        | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS)
+        | flag(facts.device.is_some(), incompat::DEVICES);
+    let devices = u16::from(facts.device.is_some());
     Superblock {
-        block_bits: BLOCK_BITS,
+        block_bits: options.block_bits(),
         bytes: SUPERBLOCK_BYTES as u64,
         checksum: None,
         compat: compat::CHECKSUM | compat::MTIME | compat::XATTR_FILTER,
@@ -97,8 +118,8 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         uuid: [0; 16],
         label,
         algorithms: options.bare_codec().map_or(0, |codec| 1 << number_of(codec)),
-        devices: 0,
-        device_table: 0,
+        devices,
+        device_table: u64::from(devices) * (SUPERBLOCK_START + SUPERBLOCK_BYTES as u64),
         xattr_prefixes: 0,
         xattr_prefix_start: 0,
         fingerprint_prefix: None,

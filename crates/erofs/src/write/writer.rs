@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, Layout, MEMORY_CHECK, Override,
-    Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, KeepTails, Layout, MEMORY_CHECK,
+    Override, Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Sink, Unobserved};
@@ -13,7 +13,9 @@ use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tre
 use super::coder::ImageCoders;
 use super::layout_contents::LayoutContents;
 use super::metadata::{ImageEnd, Source, write_metadata};
+use super::record::{DataFacts, EndRecord};
 use super::zeros;
+use crate::format::inode::EXTENDED_BYTES;
 use crate::options::{BLOCK, Form, Options};
 use crate::xattrs::XattrTable;
 
@@ -123,11 +125,23 @@ impl<'s> Writer<'s> {
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
-        let CompleteData { mut layout, saved, blocks, content_bytes, checksum, sink, mut written, mut workers, .. } =
-            data.complete()?;
+        let complete = data.complete()?;
+        let record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
+        let CompleteData {
+            mut layout,
+            saved,
+            blocks,
+            content_bytes,
+            checksum,
+            sink,
+            mut written,
+            tails,
+            mut workers,
+            ..
+        } = complete;
         let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
-        let contents = LayoutContents::new(&layout, &data_options);
+        let contents = LayoutContents::new(&layout, &data_options, tails.as_ref());
         let source = Source {
             tree: &tree,
             contents: &contents,
@@ -136,6 +150,8 @@ impl<'s> Writer<'s> {
             zeros,
             data_end: layout.end,
             data_sum: checksum.unwrap_or(0),
+            record,
+            device: None,
         };
         let metadata = write_metadata(&mut *sink, written, &source)?;
         let verifying = &mut |done, total| observer.verifying(done, total);
@@ -169,9 +185,10 @@ impl<'s> Writer<'s> {
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
         if let Some((number, size)) = file {
-            // Flat images have no packed inode.
-            let is_flat = self.options.form() == Form::Flat;
-            let fragments = if is_flat { Override::Off } else { hints.fragments };
+            // A flat image has no packed inode; the end of a file must be in one block with its inode.
+            let tail = EXTENDED_BYTES as u64 + self.xattrs.most_bytes(xattr) + size % BLOCK;
+            let is_alone = self.options.form() == Form::Flat && tail > BLOCK;
+            let fragments = if is_alone { Override::Off } else { hints.fragments };
             self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
         }
         if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
@@ -185,6 +202,12 @@ impl<'s> Writer<'s> {
             input: &self.start.input,
         })
     }
+}
+
+/// Returns the record of the image.
+fn end_record(options: &Options, data: &CompleteData<'_>) -> Option<EndRecord> {
+    let facts = DataFacts { end: data.layout.end, checksum: data.checksum?, all_tried: data.all_tried };
+    EndRecord::new(options, &data.layout, &facts)
 }
 
 /// Adds the name of the part at the offset to an error of reading back.
@@ -207,7 +230,12 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         fragments: options.fragments,
         deduplicate: options.deduplicate,
         sharing: Sharing::Blocks,
-        cluster_size: (options.form() == Form::Clusters).then(|| options.block_size.into()),
+        cluster_size: match options.form() {
+            // Only the end of a file follows its inode.
+            Form::Flat => Some(BLOCK as u32),
+            Form::Clusters => Some(options.block_size.into()),
+            Form::Extents => None,
+        },
         sparse: options.sparse,
         stored_blocks: false,
         stored_fragments: false,
@@ -219,5 +247,6 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         checksum: true,
         verify: start.verify,
         looks_up: options.looks_up() && !start.lookup.is_empty(),
+        keep_tails: (options.form() == Form::Flat).then(|| KeepTails { scratch: start.scratch.clone() }),
     }
 }

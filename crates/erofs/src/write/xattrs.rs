@@ -30,14 +30,6 @@ pub(super) struct Xattrs<'x> {
     shared_bytes: u64,
 }
 
-/// The attributes of a set.
-struct Parts {
-    /// Numbers of shared attributes.
-    shared: Vec<u32>,
-    /// Key and value of the others.
-    own: Vec<(u32, u32)>,
-}
-
 impl<'x> Xattrs<'x> {
     /// Chooses the shared attributes: those that take fewer bytes so.
     ///
@@ -80,15 +72,14 @@ impl<'x> Xattrs<'x> {
         Ok(())
     }
 
-    fn parts(&self, set: u32) -> Parts {
-        let mut parts = Parts { shared: Vec::new(), own: Vec::new() };
-        for pair in self.sets.pairs(set) {
-            match self.shared.binary_search_by_key(&pair, |shared| shared.pair) {
-                Ok(index) if parts.shared.len() < SHARED_MOST => parts.shared.push(self.shared[index].number),
-                _ => parts.own.push(pair),
-            }
-        }
-        parts
+    /// Returns key and value of each attribute of a set, with its number if the set shares it.
+    fn parts(&self, set: u32) -> impl Iterator<Item = ((u32, u32), Option<u32>)> {
+        let mut left = SHARED_MOST;
+        self.sets.pairs(set).map(move |pair| {
+            let found = self.shared.binary_search_by_key(&pair, |shared| shared.pair).ok().filter(|_| left > 0);
+            left -= usize::from(found.is_some());
+            (pair, found.map(|index| self.shared[index].number))
+        })
     }
 
     /// Whether a set exists.
@@ -98,18 +89,20 @@ impl<'x> Xattrs<'x> {
 
     /// Returns the bytes of a set after an inode.
     pub(super) fn bytes(&self, set: u32) -> u64 {
-        let parts = self.parts(set);
-        let own = parts.own.iter().map(|(key, value)| entry_bytes(self.sets.key(*key), self.sets.value(*value)));
-        HEADER_BYTES + parts.shared.len() as u64 * SHARED_BYTES + own.sum::<u64>()
+        let bytes = |((key, value), number): ((u32, u32), Option<u32>)| match number {
+            Some(_) => SHARED_BYTES,
+            None => entry_bytes(self.sets.key(key), self.sets.value(value)),
+        };
+        HEADER_BYTES + self.parts(set).map(bytes).sum::<u64>()
     }
 
     /// Appends a set as it follows an inode.
     pub(super) fn encode(&self, set: u32, out: &mut Vec<u8>) {
-        let parts = self.parts(set);
         let keys = self.sets.pairs(set).map(|(key, _)| self.sets.key(key));
-        out.extend_from_slice(&xattr::header(keys, parts.shared.len() as u8));
-        parts.shared.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
-        for (key, value) in parts.own {
+        let shared = || self.parts(set).filter_map(|(_, number)| number);
+        out.extend_from_slice(&xattr::header(keys, shared().count() as u8));
+        shared().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+        for ((key, value), _) in self.parts(set).filter(|(_, number)| number.is_none()) {
             xattr::put_entry(out, self.sets.key(key), self.sets.value(value));
         }
     }

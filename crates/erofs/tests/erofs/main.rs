@@ -4,6 +4,7 @@
 mod compressed;
 mod devices;
 mod hostile;
+mod independent;
 mod kinds;
 mod support;
 mod units;

@@ -12,7 +12,7 @@ mod order;
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
-use packline_runtime::{FormatFault, TaskError, Unsupported};
+use packline_runtime::{FormatFault, TaskError, Unsupported, WorkFault};
 use packline_tree::{Bookmark, Bytes, Entry, Error, Extent, KeepRule, Source};
 use packline_volume::{
     BlockListener, FileData, NodeId, ReadError, ReadSettings, Reading, Request, SharedUses, SharedVolume,
@@ -263,6 +263,7 @@ fn fault(image: &OpenedImage, path: &[u8], error: ReadError) -> Error {
             action: "cannot read",
             cause: std::io::Error::new(cause.kind(), format!("{cause} at byte {offset}")),
         },
+        ReadError::Work(fault @ WorkFault::Cancelled) => Error::Work(fault),
         other @ ReadError::Work(_) => Error::Entry { input, entry, what: other.to_string(), expected: String::new() },
     }
 }

@@ -40,7 +40,7 @@ use packline_tree::{Bytes, Error, Meta, Xattr};
 use attributes::{Attributes, parse_default};
 use definition::{Action, Added, parse};
 pub use print::{PSEUDO_DATA_HEAD, PseudoData, pseudo_definition};
-pub use source::PseudoSource;
+pub use source::{NoSource, PseudoSource};
 use text::Lines;
 use tree::{Node, Nodes, ROOT};
 
@@ -66,7 +66,7 @@ pub trait PseudoHost {
 
 /// The definitions of one or more texts, in order.
 pub struct PseudoFile {
-    host: Box<dyn PseudoHost>,
+    host: Box<dyn PseudoHost + Send>,
     inputs: Vec<Input>,
     nodes: Nodes,
     default_directory: Option<Attributes>,
@@ -79,8 +79,8 @@ pub struct PseudoFile {
     warnings: Vec<String>,
 }
 
-type SourceRule = Box<dyn Fn(Meta, bool) -> Meta>;
-type NameRule = Box<dyn Fn(&[u8]) -> bool>;
+type SourceRule = Box<dyn Fn(Meta, bool) -> Meta + Send>;
+type NameRule = Box<dyn Fn(&[u8]) -> bool + Send>;
 
 /// A text of definitions, and the contents that follow it.
 struct Input {
@@ -106,7 +106,7 @@ struct Position {
 
 impl PseudoFile {
     /// Starts without definitions. `time`, in seconds since 1970, is used for entries whose definition has no time.
-    pub fn new(host: impl PseudoHost + 'static, time: i64) -> PseudoFile {
+    pub fn new(host: impl PseudoHost + Send + 'static, time: i64) -> PseudoFile {
         PseudoFile {
             host: Box::new(host),
             inputs: Vec::new(),
@@ -121,13 +121,13 @@ impl PseudoFile {
 
     /// Changes the attributes of all entries of the source before definitions apply. The flag that the rule receives says whether the entry is
     /// a directory.
-    pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + 'static) {
+    pub fn change_source(&mut self, rule: impl Fn(Meta, bool) -> Meta + Send + 'static) {
         self.of_source = Some(Box::new(rule));
     }
 
     /// Keeps an extended attribute of the source or of a file of the host only if the rule is true for its full name. The attributes of
     /// definitions are always kept.
-    pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + 'static) {
+    pub fn keep_xattrs(&mut self, rule: impl Fn(&[u8]) -> bool + Send + 'static) {
         self.kept_xattrs = Some(Box::new(rule));
     }
 

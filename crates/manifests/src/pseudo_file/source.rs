@@ -17,8 +17,8 @@ use super::{PseudoFile, set};
 ///
 /// The entries of definitions follow the entries of the source, in the order of the definitions. Errors in an entry are reported when the
 /// entry is reached.
-pub struct PseudoSource {
-    source: Option<Box<dyn Source>>,
+pub struct PseudoSource<S: Source + ?Sized = dyn Source> {
+    source: Option<Box<S>>,
     pseudo: PseudoFile,
     /// The next node, once the source has ended.
     next: usize,
@@ -37,12 +37,14 @@ impl PseudoSource {
     pub fn over(source: Box<dyn Source>, pseudo: PseudoFile) -> PseudoSource {
         PseudoSource::new(Some(source), pseudo)
     }
+}
 
+impl PseudoSource<NoSource> {
     /// A tree that consists of definitions only.
     ///
     /// # Errors
     /// [`Error::Input`] if no definition is for the root and missing directories are not created.
-    pub fn alone(mut pseudo: PseudoFile) -> Result<PseudoSource, Error> {
+    pub fn alone(mut pseudo: PseudoFile) -> Result<PseudoSource<NoSource>, Error> {
         let root = &mut pseudo.nodes[ROOT];
         if root.added.is_none() {
             let attributes = pseudo.default_directory.ok_or_else(|| Error::Input {
@@ -54,8 +56,10 @@ impl PseudoSource {
         }
         Ok(PseudoSource::new(None, pseudo))
     }
+}
 
-    fn new(source: Option<Box<dyn Source>>, pseudo: PseudoFile) -> PseudoSource {
+impl<S: Source + ?Sized> PseudoSource<S> {
+    fn new(source: Option<Box<S>>, pseudo: PseudoFile) -> PseudoSource<S> {
         let linked = BTreeMap::new();
         let xattrs = XattrReader::default();
         PseudoSource { source, pseudo, next: 0, content: None, recalled: false, linked, xattrs, bytes: 0 }
@@ -257,7 +261,25 @@ fn storable<'a>(kind: &Kind, xattrs: &'a [Xattr]) -> impl Iterator<Item = &'a Xa
     xattrs.iter().filter(move |xattr| all || !xattr.name.starts_with(b"user."))
 }
 
-impl Source for PseudoSource {
+/// The type of the source of definitions that stand alone. It has no value.
+#[derive(Debug, Clone, Copy)]
+pub enum NoSource {}
+
+impl Source for NoSource {
+    fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
+        match *self {}
+    }
+
+    fn read(&mut self, _buffer: &mut [u8]) -> Result<Extent, Error> {
+        match *self {}
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        match *self {}
+    }
+}
+
+impl<S: Source + ?Sized> Source for PseudoSource<S> {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         self.recalled = false;
         self.leave_content()?;

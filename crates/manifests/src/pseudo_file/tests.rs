@@ -43,7 +43,7 @@ fn entry(path: &str, kind: Kind) -> Entry {
 
 type ReadEntries = (Vec<(Entry, Bytes)>, Vec<String>);
 
-fn read(mut source: PseudoSource) -> Result<ReadEntries, Error> {
+fn read(mut source: PseudoSource<impl Source + ?Sized>) -> Result<ReadEntries, Error> {
     let mut found = Vec::new();
     let mut buffer = [0; 7];
     while let Some(entry) = source.next_entry()? {

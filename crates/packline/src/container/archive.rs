@@ -87,12 +87,13 @@ impl Archive {
     /// Opens a file or stream. An image or .lrz file in a stream is stored first, in an unnamed temporary file.
     ///
     /// # Errors
-    /// [`Error`], with the name of the file; [`Error::Target`] for a stream of an unknown format.
+    /// [`Error`], with the name of the file; [`Error::Unrecognized`] for a stream of an unknown format.
     pub fn open(input: Input, options: &ArchiveOptions<'_>) -> Result<Archive, Error> {
         match input {
             Input::File(path) => Archive::open(Input::open(path)?, options),
             Input::Opened(file) => open_file(file, options),
             Input::Stream(name, stream) => open_stream(name, stream, options),
+            Input::At(name, input) => open_stream(name, Box::new(InputStream::new(input, 0)), options),
         }
     }
 
@@ -100,7 +101,7 @@ impl Archive {
     /// encrypted one.
     ///
     /// # Errors
-    /// Returns the errors of opening; [`Error::Target`] for other content.
+    /// Returns the errors of opening; [`Error::Unrecognized`] for other content.
     #[cfg(feature = "pln")]
     pub fn in_pln(
         file: Input,
@@ -246,7 +247,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content }));
         }
         None if options.offset.is_none() => {
-            return Err(Error::Target { path, what: UNKNOWN.to_string(), expected: READ.to_string() });
+            return Err(Error::Unrecognized { path, what: UNKNOWN.to_string(), expected: READ.to_string() });
         }
         _ => {}
     }

@@ -55,6 +55,13 @@ pub struct ErofsImage {
     pub image: Erofs,
 }
 
+impl ErofsImage {
+    /// The opened image alone.
+    pub fn into_opened(self) -> OpenedImage {
+        self.opened
+    }
+}
+
 impl Deref for ErofsImage {
     type Target = OpenedImage;
 
@@ -130,7 +137,7 @@ impl ImagePlace {
     /// stream of another format is not stored if an image should start at its first byte.
     ///
     /// # Errors
-    /// [`Error::Source`] if it cannot be read or stored, [`Error::Container`] and [`Error::Target`] for another format.
+    /// [`Error::Source`] if it cannot be read or stored, [`Error::Container`] and [`Error::Unrecognized`] for another format.
     pub fn of_stream(
         name: &Path,
         offset: Option<u64>,
@@ -148,7 +155,11 @@ impl ImagePlace {
                     return Err(found.instead_of(name, EXPECTED));
                 }
                 let what = if head.is_empty() { "is empty" } else { UNKNOWN };
-                return Err(Error::Target { path: name.to_path_buf(), what: what.into(), expected: EXPECTED.into() });
+                return Err(Error::Unrecognized {
+                    path: name.to_path_buf(),
+                    what: what.into(),
+                    expected: EXPECTED.into(),
+                });
             }
         }
         let stored: File = store_stream(&mut head.chain(stream), directory).map_err(refused("cannot store"))?;
@@ -273,7 +284,7 @@ impl ImagePlace {
             matches!(cause, ReadError::Corrupt(FormatFault { offset: 0, .. })) && self.offset.unwrap_or(0) == 0;
         match found.or_else(|| ContentKind::foreign(input)) {
             Some(found) if nothing_at_start && !found.is_image() => found.instead_of(&self.path, self.expected),
-            None if nothing_at_start && self.offset.is_none() => Error::Target {
+            None if nothing_at_start && self.offset.is_none() => Error::Unrecognized {
                 path: self.path.clone(),
                 what: if input.size() == 0 { "is empty".to_string() } else { UNKNOWN.to_string() },
                 expected: self.expected.to_string(),

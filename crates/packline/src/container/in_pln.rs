@@ -84,5 +84,5 @@ pub(crate) fn open(
 fn no_tree(path: PathBuf, found: Option<ContentKind>) -> Error {
     let content = found.map_or_else(|| "neither an image nor a tar".to_string(), |found| found.to_string());
     let what = format!("a .pln file whose content is {content}");
-    Error::Target { path, what, expected: "a SquashFS or EROFS image, a tar or a .lrz file in it".to_string() }
+    Error::Unrecognized { path, what, expected: "a SquashFS or EROFS image, a tar or a .lrz file in it".to_string() }
 }

@@ -51,7 +51,11 @@ pub(crate) fn refuse_container(
         None if !head.is_empty() && is_no_tar(head) => {
             let what = "neither a directory nor a tar: no header at byte 0";
             let expected = "a directory, or a tar, which may be compressed";
-            Err(Error::Target { path: name.to_path_buf(), what: what.to_string(), expected: expected.to_string() })
+            Err(Error::Unrecognized {
+                path: name.to_path_buf(),
+                what: what.to_string(),
+                expected: expected.to_string(),
+            })
         }
         None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
         Some(found) => Err(found.instead_of(name, "a directory or a tar")),

@@ -24,6 +24,10 @@ pub(crate) fn stored(
 pub(crate) fn scratch_for<'r>(path: &Path, resources: &'r Resources) -> Result<&'r Path, Error> {
     resources.scratch.as_deref().ok_or_else(|| {
         let what = "a stream must be stored first, and no directory for temporary files is set".to_string();
-        Error::Target { path: path.to_path_buf(), what, expected: "a file".to_string() }
+        Error::Target {
+            path: path.to_path_buf(),
+            what,
+            expected: "a directory in Resources::scratch, or a file".to_string(),
+        }
     })
 }

@@ -9,12 +9,10 @@ use packline_image::{FileSystem, OpenedImage, ReadDemand, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Observer, OutputFile, Resources, must_differ};
-use packline_squashfs::read::Image;
-use packline_squashfs::{Base, BaseCounts, BaseError, BaseSettings, Options};
-use packline_volume::{BlockListener, CheckScope};
+use packline_squashfs::{Base, Options};
+use packline_volume::{BaseCounts, BaseError, BaseSettings, BlockListener, CheckScope};
 
 use super::image_options::ImageOptions;
-use crate::container::by_magic::ContentKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 use crate::sources::image::AppendedImage;
@@ -39,7 +37,8 @@ pub enum BaseBlocks {
     Exact,
     /// The same, but an image whose blocks cannot be reused is ignored.
     ExactOrNone,
-    /// Blocks of any image with this compressor and block size. The bytes of the output may then differ from an output without a base.
+    /// Blocks of any SquashFS image with this compressor and block size. The bytes of the output may then differ from an output without a base.
+    /// For an EROFS image as the output, or as the base, this is [`BaseBlocks::Exact`].
     Any,
 }
 
@@ -59,12 +58,40 @@ pub(crate) struct BaseOpening<'a> {
     pub(crate) spare: u64,
 }
 
+/// An open base, whatever its file system.
+trait OpenBase: KnownBlocks {
+    fn counts(&self) -> BaseCounts;
+
+    /// Bytes of its index.
+    fn memory(&self) -> u64;
+}
+
+impl OpenBase for Base {
+    fn counts(&self) -> BaseCounts {
+        Base::counts(self)
+    }
+
+    fn memory(&self) -> u64 {
+        Base::memory(self)
+    }
+}
+
+impl OpenBase for packline_erofs::Base {
+    fn counts(&self) -> BaseCounts {
+        packline_erofs::Base::counts(self)
+    }
+
+    fn memory(&self) -> u64 {
+        packline_erofs::Base::memory(self)
+    }
+}
+
 /// The open bases of a pack, with their names.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bases {
     /// Whether bases were requested. Otherwise the list has only images that are sources.
     requested: bool,
-    list: Vec<(PathBuf, Arc<Base>)>,
+    list: Vec<(PathBuf, Arc<dyn OpenBase>)>,
     /// Images that are read but are not bases. They are compared with their records before the new image gets a record.
     checked: Vec<OpenedImage>,
 }
@@ -80,17 +107,14 @@ impl Bases {
         let mut bases = Bases { requested: !wanted.is_empty(), ..Bases::default() };
         for base in wanted {
             let left = resources.memory.map(|_| (spare / 2).saturating_sub(bases.memory()));
-            let opened = base.place.open_squashfs(metadata_cache(resources.memory));
+            let opened = base.place.open(metadata_cache(resources.memory));
             match opened.and_then(|opened| open(&opened, base.blocks, options, resources, left)) {
-                Err(
-                    error @ (Error::Read { .. }
-                    | Error::Base { .. }
-                    | Error::Memory { .. }
-                    | Error::Container { found: ContentKind::Erofs, .. }),
-                ) if base.blocks == BaseBlocks::ExactOrNone => {
+                Err(error @ (Error::Read { .. } | Error::Base { .. } | Error::Memory { .. }))
+                    if base.blocks == BaseBlocks::ExactOrNone =>
+                {
                     log::debug!("base: skipped: {error}");
                 }
-                opened => bases.list.push((base.place.path.clone(), Arc::new(opened?))),
+                opened => bases.list.push((base.place.path.clone(), opened?)),
             }
         }
         bases.warn(observer, |counts| counts.damaged, "cannot be decoded and are not reused");
@@ -101,13 +125,21 @@ impl Bases {
     /// with the image's record after the data was read.
     pub(crate) fn add_sources(&mut self, source: &mut dyn PlannedSource, opening: BaseOpening<'_>) {
         source.each_image(&mut |image, watch| {
-            let added = self.add_source(image, opening);
-            if let Err(cause) = &added {
-                log::debug!("{}: its blocks are compressed again: {cause}", image.display_path.escaped());
-            }
-            *watch = added.ok();
-            if watch.is_none() {
-                self.check(image);
+            let added = match &image.file_system {
+                FileSystem::SquashFs(_) => self.add_source(image, opening).map(Some).map_err(|cause| cause.to_string()),
+                // Segments are decoded cluster by cluster when the image is read, so they are decoded before, too.
+                FileSystem::Erofs(_) => {
+                    let added = self.add_decoded(image, BaseBlocks::Exact, opening);
+                    added.map(|()| None).map_err(|cause| cause.to_string())
+                }
+            };
+            match added {
+                Ok(listener) => *watch = listener,
+                Err(cause) => {
+                    log::debug!("{}: its blocks are compressed again: {cause}", image.display_path.escaped());
+                    *watch = None;
+                    self.check(image);
+                }
             }
         });
     }
@@ -132,7 +164,7 @@ impl Bases {
         added
     }
 
-    /// Adds an image that is read as a source, if the encoder would write the same blocks. The image must report its decoded blocks
+    /// Adds a SquashFS image that is read as a source, if the encoder would write the same blocks. The image must report its decoded blocks
     /// to the returned listener.
     ///
     /// # Errors
@@ -145,8 +177,11 @@ impl Bases {
         let BaseOpening { options, resources, spare } = opening;
         let engine = resources.config(0, 0);
         let settings = BaseSettings { any: false, memory: self.index_limit(resources, spare), engine };
-        let base = Arc::new(Base::of_source(squashfs(source)?, of_squashfs(options)?, &settings)?);
-        self.list.push((source.display_path.clone(), Arc::clone(&base)));
+        let FileSystem::SquashFs(image) = &source.file_system else {
+            return Err(BaseError::fit("is an EROFS image", "a SquashFS image"));
+        };
+        let base = Arc::new(Base::of_source(image, &squashfs_options(options)?, &settings)?);
+        self.list.push((source.display_path.clone(), base.clone()));
         Ok(base)
     }
 
@@ -156,12 +191,17 @@ impl Bases {
     /// # Errors
     /// [`Error::Memory`] if the index does not fit.
     fn add_any(&mut self, image: &OpenedImage, opening: BaseOpening<'_>) -> Result<(), Error> {
-        let BaseOpening { options, resources, spare } = opening;
-        match open(image, BaseBlocks::Any, options, resources, self.index_limit(resources, spare)) {
-            Ok(base) => self.list.push((image.display_path.clone(), Arc::new(base))),
-            Err(error @ Error::Memory { .. }) => return Err(error),
-            Err(_) => {}
+        match self.add_decoded(image, BaseBlocks::Any, opening) {
+            Err(error @ Error::Memory { .. }) => Err(error),
+            Err(_) | Ok(()) => Ok(()),
         }
+    }
+
+    /// Adds an image all of whose blocks are decoded now.
+    fn add_decoded(&mut self, image: &OpenedImage, blocks: BaseBlocks, opening: BaseOpening<'_>) -> Result<(), Error> {
+        let BaseOpening { options, resources, spare } = opening;
+        let base = open(image, blocks, options, resources, self.index_limit(resources, spare))?;
+        self.list.push((image.display_path.clone(), base));
         Ok(())
     }
 
@@ -235,10 +275,19 @@ fn open(
     options: &ImageOptions,
     resources: &Resources,
     memory: Option<u64>,
-) -> Result<Base, Error> {
+) -> Result<Arc<dyn OpenBase>, Error> {
     let engine = engine(opened, resources, memory.unwrap_or(0))?;
-    let settings = BaseSettings { any: blocks == BaseBlocks::Any, memory, engine };
-    let base = squashfs(opened).and_then(|image| Base::open(image, of_squashfs(options)?, &settings));
+    // Kernels read fewer kinds of blocks in EROFS images, and indexes of EROFS images do not say what an encoder compressed at once.
+    let is_squashfs = matches!(options, ImageOptions::SquashFs(_));
+    let settings = BaseSettings { any: is_squashfs && blocks == BaseBlocks::Any, memory, engine };
+    let base = match &opened.file_system {
+        FileSystem::SquashFs(image) => squashfs_options(options)
+            .and_then(|options| Base::open(image, &options, &settings))
+            .map(|base| -> Arc<dyn OpenBase> { Arc::new(base) }),
+        FileSystem::Erofs(image) => erofs_options(options)
+            .and_then(|options| packline_erofs::Base::open(image, &options, &settings))
+            .map(|base| -> Arc<dyn OpenBase> { Arc::new(base) }),
+    };
     base.map_err(|cause| match cause {
         BaseError::Read(cause) => opened.fault(cause).into(),
         BaseError::Memory { blocks, allowed, needed } => {
@@ -248,28 +297,37 @@ fn open(
             let what = format!("an index of the {blocks} blocks of {}", opened.display_path.escaped());
             Error::memory(Shortage { allowed: limit, needed }, what)
         }
+        BaseError::Foreign { what, expected } if !is_squashfs => {
+            Error::Base { path: opened.display_path.clone(), cause: Box::new(BaseError::fit(what, expected)) }
+        }
         cause => Error::Base { path: opened.display_path.clone(), cause: Box::new(cause) },
     })
 }
 
-/// The options of an image that reuses blocks.
-fn of_squashfs(options: &ImageOptions) -> Result<&Options, BaseError> {
+/// The options of a SquashFS image that has the blocks of the new image.
+fn squashfs_options(options: &ImageOptions) -> Result<Options, BaseError> {
     match options {
-        ImageOptions::SquashFs(options) => Ok(options),
-        ImageOptions::Erofs(_) => {
-            let what = "blocks are not reused in an EROFS image".to_string();
-            Err(BaseError::Fit { what, expected: "a SquashFS image as the output".to_string() })
+        ImageOptions::SquashFs(options) => Ok(options.clone()),
+        ImageOptions::Erofs(options) if options.has_common_blocks() => {
+            Ok(Options { block_size: options.block_size, ..Options::new(options.codec.clone()) })
         }
+        ImageOptions::Erofs(_) => Err(BaseError::fit(
+            "is a SquashFS image, whose blocks differ from those of the new image",
+            "an EROFS image",
+        )),
     }
 }
 
-/// The image whose blocks are reused.
-fn squashfs(opened: &OpenedImage) -> Result<&Image, BaseError> {
-    match &opened.file_system {
-        FileSystem::SquashFs(image) => Ok(image),
-        FileSystem::Erofs(_) => {
-            let what = "blocks of an EROFS image are not reused".to_string();
-            Err(BaseError::Fit { what, expected: "a SquashFS image".to_string() })
+/// The options of an EROFS image that has the blocks of the new image.
+fn erofs_options(options: &ImageOptions) -> Result<packline_erofs::Options, BaseError> {
+    match options {
+        ImageOptions::Erofs(options) => Ok(options.clone()),
+        ImageOptions::SquashFs(options) => {
+            let common = packline_erofs::Options::with_common_blocks(options.codec.clone(), options.block_size);
+            common.ok_or_else(|| {
+                let what = "is an EROFS image, whose blocks differ from those of the new image";
+                BaseError::fit(what, "a SquashFS image")
+            })
         }
     }
 }

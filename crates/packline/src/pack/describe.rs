@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use packline_erofs::Place;
 use packline_image::{OpenedImage, Output};
 use packline_runtime::{FileIdentity, FileStamp, Resources, must_differ};
 use packline_tree::{KeepRule, Patterns, keep_all};
 
 use super::image_options::ImageOptions;
 use super::request::ImageRequest;
+use super::target::PackTarget;
 use crate::error::Error;
 use crate::sources::changes::{Changes, Unsupported};
 use crate::sources::inputs::ReadInputs;
@@ -53,20 +55,20 @@ pub(super) struct Setup {
 /// [`Error::Target`] for an output that is the input.
 pub(super) fn describe(
     source: Source,
-    target: &Output,
+    target: &PackTarget<'_>,
     mut image: ImageRequest,
     resources: Resources,
     contents: Contents,
 ) -> Result<Described, Error> {
-    let (Output::File { path: display_path, .. } | Output::Stream(display_path, _)) = target;
-    let display_path = display_path.clone();
+    let display_path = target.display_path().to_path_buf();
     let replaced_input = replaced_input(&source, &image, &display_path);
     if image.append_to.is_some() && !matches!(image.options, ImageOptions::SquashFs(_)) {
         return Err(not_appended());
     }
+    check_device(&image)?;
     let valid = image.options.validate();
     valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
-    if let Output::File { .. } = target {
+    if let PackTarget::Output(Output::File { .. }) = target {
         refuse_input(&source, &display_path)?;
     }
     if !image.options.xattrs() {
@@ -100,6 +102,21 @@ fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
         Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects a device without contents for it, and what contents on a device do not have.
+fn check_device(image: &ImageRequest) -> Result<(), Error> {
+    let place = image.options.place();
+    let refuse =
+        |what: &str, expected: &str| Err(Error::Request { what: what.to_string(), expected: expected.to_string() });
+    match (place, image.device.is_some()) {
+        (Place::Blob, false) => refuse("contents on a device without a device", "a device"),
+        (Place::Image | Place::Tar, true) => refuse("a device without contents", "contents on the device"),
+        _ if place != Place::Image && image.verify => {
+            refuse("verification of contents on a device", "an image with its contents")
+        }
         _ => Ok(()),
     }
 }

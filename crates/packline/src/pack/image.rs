@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use packline_blocks::{FileHints, Start};
 use packline_cache::Lookup;
-use packline_runtime::{Resources, Sink};
+use packline_runtime::{Resources, Sink, WriteBehind};
 use packline_tree::{Meta, Source};
 
 use super::bases::Bases;
@@ -35,6 +35,14 @@ pub(crate) struct ImageJob {
     pub(crate) bases: Bases,
     /// The tars and images that are read.
     pub(crate) inputs: ReadInputs,
+    /// The device that gets the contents, if they are not in the image.
+    pub(crate) device: Option<DeviceOutput>,
+}
+
+/// The device of an image, while it is written.
+pub(crate) struct DeviceOutput {
+    pub(crate) path: PathBuf,
+    pub(crate) sink: WriteBehind,
 }
 
 impl ImageJob {
@@ -49,23 +57,31 @@ impl ImageJob {
         let named = |cause| Error::Image { path: path.clone(), cause: Box::new(cause) };
         let bases = self.bases.clone();
         let resources = self.resources.clone();
-        let writer = self.write_contents(sink, source).map_err(named)?;
+        let mut device = self.device.take();
+        let device_sink = device.as_mut().map(|device| &mut device.sink as &mut dyn Sink);
+        let writer = self.write_contents(sink, device_sink, source).map_err(named)?;
         // All contents were read, and a device has no superblock yet.
         inputs.check_unchanged()?;
         bases.compare_checked(&resources)?;
         source.finishing();
-        writer.finish_with(source.observer()).map_err(named)
+        let written = writer.finish_with(source.observer()).map_err(named)?;
+        if let Some(DeviceOutput { path, mut sink }) = device {
+            sink.flush().map_err(|cause| Error::Output { path, action: "cannot write", cause })?;
+        }
+        Ok(written)
     }
 
     fn write_contents<'s>(
         self,
         sink: &'s mut dyn Sink,
+        device: Option<&'s mut dyn Sink>,
         source: &mut ObservedSource<'_>,
     ) -> Result<ImageWriter<'s>, packline_blocks::Error> {
         let config = self.resources.config(self.plan.workers, self.plan.window);
         let ImageJob { root, defaults, input, verify, lookup, mut hints, .. } = self;
-        let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup };
-        let mut writer = ImageWriter::new(sink, self.options, config, start)?;
+        let scratch = self.resources.scratch.clone();
+        let start = Start { root, defaults, input, memory: self.plan.shared, verify, lookup, scratch };
+        let mut writer = ImageWriter::new(sink, device, self.options, config, start)?;
         while let Some(entry) = source.next_entry()? {
             let asked = hints.as_mut().map_or(FileHints::default(), |hints| hints(&entry));
             writer.add(&entry, asked, source)?;

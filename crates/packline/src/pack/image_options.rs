@@ -1,8 +1,9 @@
 //! The options of an image by its file system, and the facts about them that the phases of a pack need.
 
 use packline_blocks::{Error, min_window};
-use packline_cache::Lookup;
+use packline_cache::{LargestBlock, Lookup};
 use packline_codec::{Footprint, METADATA_BLOCK_SIZE, Spec};
+use packline_erofs::Place;
 use packline_runtime::memory::Demand;
 
 use crate::sources::changes::limits::EntryLimits;
@@ -69,6 +70,14 @@ impl ImageOptions {
         }
     }
 
+    /// The largest block that is looked up in a cache.
+    pub(super) fn largest_block(&self) -> LargestBlock {
+        match self {
+            ImageOptions::SquashFs(options) => options.block_size.bytes().into(),
+            ImageOptions::Erofs(options) => options.largest_block(),
+        }
+    }
+
     /// The smallest window in bytes that occupies all workers.
     pub(super) fn min_window(&self) -> usize {
         match self {
@@ -82,6 +91,14 @@ impl ImageOptions {
         match self {
             ImageOptions::SquashFs(options) => options.xattrs,
             ImageOptions::Erofs(options) => options.xattrs,
+        }
+    }
+
+    /// Where the contents are stored.
+    pub(super) fn place(&self) -> Place {
+        match self {
+            ImageOptions::SquashFs(_) => Place::Image,
+            ImageOptions::Erofs(options) => options.place,
         }
     }
 
@@ -117,7 +134,8 @@ impl ImageOptions {
                 .footprint()
                 .map_or_else(|_| codec.footprint(block), |bare| Footprint { decoder: bare.decoder + block, ..bare }),
         };
-        let encoders = encoder + lookup.encoder_memory(codec, block);
+        let looks_up = self.looks_up() && !matches!(codec, Spec::None);
+        let encoders = encoder + if looks_up { lookup.encoder_memory(decoder, self.largest_block()) } else { 0 };
         let decoder = if verify { decoder } else { 0 };
         Demand { per_worker: (encoders.max(decoder) + 2 * block) as u64, ..Demand::default() }
     }

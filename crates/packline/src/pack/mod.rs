@@ -7,6 +7,7 @@
 //! 4. [`run`] reads, compresses and writes, and gives the output its final name.
 
 pub(crate) mod bases;
+mod companions;
 mod describe;
 pub(crate) mod image;
 pub(crate) mod image_options;
@@ -18,22 +19,25 @@ pub(crate) mod packer;
 mod plan;
 pub(crate) mod request;
 pub(crate) mod summary;
+pub(crate) mod target;
 
 use packline_image::idle_exclude;
-use packline_runtime::Observer;
+use packline_runtime::{Observer, Resources, Temporaries};
 use packline_tree::{Kind, Patterns, Source as _};
 
 #[cfg(feature = "lrz")]
 use self::request::no_lrz;
-use self::request::{PackContainer, PackRequest};
+use self::request::{ImageRequest, PackContainer, PackRequest};
 use self::summary::{DryRun, ImageSummary, PackSummary};
 use crate::error::Error;
 use crate::sources::observed::ObservedSource;
+use crate::sources::source::Source;
 use describe::{Contents, describe};
 use memory::Plan;
 use open::{OpenPack, open};
 use outputs::Outputs;
 use plan::plan;
+use target::PackTarget;
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream. A stream
 /// gets an image when it is complete; until then the image is in an unnamed temporary file in
@@ -46,11 +50,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
     let PackRequest { source, target, container, resources, temporaries } = request;
     match container {
         PackContainer::Image(image) => {
-            let mut described = describe(source, &target, *image, resources, Contents::Packed)?;
-            let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
-            let planned = plan(described, &outputs, observer)?;
-            let opened = open(planned, &outputs, observer)?;
-            run(opened, outputs).map(|summary| PackSummary::Image(Box::new(summary)))
+            let work = ImageWork { source, target: PackTarget::Output(target), image: *image, resources, temporaries };
+            pack_image(work, observer).map(|summary| PackSummary::Image(Box::new(summary)))
         }
         #[cfg(feature = "lrz")]
         PackContainer::Lrz(lrz) => {
@@ -58,6 +59,25 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
                 .map(PackSummary::Lrz)
         }
     }
+}
+
+/// The parts of a request for an image.
+pub(crate) struct ImageWork<'w> {
+    pub(crate) source: Source,
+    pub(crate) target: PackTarget<'w>,
+    pub(crate) image: ImageRequest,
+    pub(crate) resources: Resources,
+    pub(crate) temporaries: Temporaries,
+}
+
+/// Packs a tree into an image.
+pub(crate) fn pack_image(work: ImageWork<'_>, observer: &mut dyn Observer) -> Result<ImageSummary, Error> {
+    let ImageWork { source, target, image, resources, temporaries } = work;
+    let mut described = describe(source, &target, image, resources, Contents::Packed)?;
+    let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
+    let planned = plan(described, &outputs, observer)?;
+    let opened = open(planned, &outputs, observer)?;
+    run(opened, outputs)
 }
 
 /// Reads the entries of a source as [`pack`] does, reports them to the observer, and writes nothing. Each file of a directory is opened; its
@@ -77,6 +97,7 @@ pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryR
         options.readers = 0;
         options.entries_only = true;
     });
+    let target = PackTarget::Output(target);
     let mut described = describe(source, &target, image, resources, Contents::Listed)?;
     let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
     let planned = plan(described, &outputs, observer)?;
@@ -94,7 +115,7 @@ pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryR
 }
 
 /// Writes an image and gives it its final name.
-fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error> {
+fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, Error> {
     let OpenPack { mut observed, job, excludes, replaced } = opened;
     let Plan { workers, window, .. } = job.plan;
     let workers_wanted = job.resources.workers;
@@ -111,7 +132,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs) -> Result<ImageSummary, Error
     let errors = observed.errors();
     let warnings = observed.warnings();
     let source_bytes = observed.consumed();
-    let output_bytes = outputs.output.size();
+    let output_bytes = outputs.size();
     #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
     let finished = outputs.finish(observed.observer())?;
     // The system's limit of threads may have reduced the number.

@@ -32,7 +32,7 @@ pub(super) struct OpenPack<'o> {
 /// Returns the errors of opening the sources.
 pub(super) fn open<'o>(
     planned: Planned,
-    outputs: &Outputs,
+    outputs: &Outputs<'_>,
     observer: &'o mut dyn Observer,
 ) -> Result<OpenPack<'o>, Error> {
     let Planned { mut setup, source, appended, share, mut plan, bases, lookup } = planned;
@@ -71,6 +71,7 @@ pub(super) fn open<'o>(
         lookup,
         bases,
         inputs,
+        device: None,
     };
     Ok(OpenPack { observed, job, excludes, replaced })
 }
@@ -119,7 +120,7 @@ fn changed<'o>(
     mut source: Box<dyn packline_tree::Source>,
     name: &str,
     setup: &mut Setup,
-    outputs: &Outputs,
+    outputs: &Outputs<'_>,
     observer: &'o mut dyn Observer,
 ) -> ObservedSource<'o> {
     let changes = std::mem::take(&mut setup.image.changes);
@@ -131,7 +132,6 @@ fn changed<'o>(
     if let Some(pseudo) = setup.image.pseudo.take() {
         source = Box::new(PseudoSource::over(source, pseudo));
     }
-    let observed =
-        ObservedSource::new(source, changes, setup.image.options.limits(), outputs.output.size_counter(), observer);
+    let observed = ObservedSource::new(source, changes, setup.image.options.limits(), outputs.size_counter(), observer);
     if setup.reads_twice() { observed.in_pass("packing") } else { observed }
 }

@@ -1,15 +1,20 @@
 //! The outputs of a pack: the image, and the files next to it.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Temporaries, WriteBehind};
+use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Revocable, Temporaries, WriteBehind};
 
 use super::bases::check_output;
+use super::companions::Companions;
 use super::describe::Setup;
 use super::image::ImageJob;
+use super::request::ImageRequest;
 use super::summary::WrittenImage;
+use super::target::{PackTarget, SeekableSink};
 use crate::container::scratch::scratch_for;
 use crate::error::Error;
 #[cfg(feature = "verity")]
@@ -17,12 +22,19 @@ use crate::sidecars::verity::{PackedTree, VeritySummary};
 use crate::sources::observed::ObservedSource;
 
 /// The open outputs of a pack.
-pub(super) struct Outputs {
-    pub(super) output: OutputFile,
+pub(super) struct Outputs<'w> {
+    medium: Medium<'w>,
     /// Byte of the output at which the image begins.
     offset: u64,
+    companions: Companions,
     #[cfg(feature = "verity")]
     verity: Option<PackedTree>,
+}
+
+/// The destination of the image.
+enum Medium<'w> {
+    File(Box<OutputFile>),
+    Seekable(SeekableSink<'w>),
 }
 
 /// Outputs that have their names.
@@ -31,9 +43,34 @@ pub(super) struct FinishedOutputs {
     pub(super) verity: Option<VeritySummary>,
 }
 
-impl Outputs {
+impl<'w> Outputs<'w> {
     /// Opens the outputs, so that an output that cannot be written is an error before any work.
-    pub(super) fn open(target: Output, setup: &mut Setup, temporaries: &Temporaries) -> Result<Outputs, Error> {
+    pub(super) fn open(
+        target: PackTarget<'w>,
+        setup: &mut Setup,
+        temporaries: &Temporaries,
+    ) -> Result<Outputs<'w>, Error> {
+        match target {
+            PackTarget::Output(target) => Outputs::open_file(target, setup, temporaries),
+            PackTarget::Seekable(path, out) => {
+                refuse_seekable(&setup.image)?;
+                let sink = SeekableSink::new(out);
+                Ok(Outputs {
+                    medium: Medium::Seekable(sink.map_err(|cause| Error::Output {
+                        path,
+                        action: "cannot seek",
+                        cause,
+                    })?),
+                    offset: setup.image.offset,
+                    companions: Companions::default(),
+                    #[cfg(feature = "verity")]
+                    verity: None,
+                })
+            }
+        }
+    }
+
+    fn open_file(target: Output, setup: &mut Setup, temporaries: &Temporaries) -> Result<Outputs<'w>, Error> {
         let path = &setup.display_path;
         #[cfg(feature = "verity")]
         let verity = match setup.image.verity.take() {
@@ -52,18 +89,37 @@ impl Outputs {
             verity.check(&output, path)?;
         }
         check_output(&setup.image.base, &output, path)?;
+        let companions = Companions::new(setup.image.device.take(), std::mem::take(&mut setup.image.copies))?;
         Ok(Outputs {
-            output,
+            medium: Medium::File(Box::new(output)),
             offset: setup.image.offset,
+            companions,
             #[cfg(feature = "verity")]
             verity,
         })
     }
 
+    /// The highest offset written so far.
+    pub(super) fn size(&self) -> u64 {
+        self.size_counter().load(Ordering::Relaxed)
+    }
+
+    /// The counter behind [`Outputs::size`], which can be read while the sink is in use.
+    pub(super) fn size_counter(&self) -> Arc<AtomicU64> {
+        match &self.medium {
+            Medium::File(output) => output.size_counter(),
+            Medium::Seekable(sink) => sink.size_counter(),
+        }
+    }
+
     /// The final and temporary names of the outputs. They are not part of the source.
     pub(super) fn names(&self) -> Vec<&Path> {
+        let names = match &self.medium {
+            Medium::File(output) => Some(output.names()),
+            Medium::Seekable(_) => None,
+        };
         #[cfg_attr(not(feature = "verity"), allow(unused_mut, reason = "only a hash tree has more names"))]
-        let mut names: Vec<_> = self.output.names().collect();
+        let mut names: Vec<_> = names.into_iter().flatten().chain(self.companions.names()).collect();
         #[cfg(feature = "verity")]
         names.extend(self.verity.iter().flat_map(PackedTree::names));
         names
@@ -82,9 +138,20 @@ impl Outputs {
     ///
     /// # Errors
     /// Returns the errors of [`ImageJob::write`] and of the outputs.
-    pub(super) fn write(&mut self, job: ImageJob, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
+    pub(super) fn write(&mut self, mut job: ImageJob, source: &mut ObservedSource<'_>) -> Result<WrittenImage, Error> {
         let path = job.display_path.clone();
-        let mut sink = self.output.sink_at(self.offset)?;
+        job.device = self.companions.device_output()?;
+        let output = match &mut self.medium {
+            Medium::File(output) => output,
+            Medium::Seekable(sink) => {
+                let refused = |cause| Error::Output { path: path.clone(), action: "cannot write", cause };
+                sink.begin_at(self.offset).map_err(refused)?;
+                let image = job.write(sink, source)?;
+                sink.finish().map_err(refused)?;
+                return Ok(image);
+            }
+        };
+        let mut sink = output.sink_at(self.offset)?;
         #[cfg(feature = "verity")]
         let image = match &mut self.verity {
             Some(verity) => verity.write(job, &mut sink, source)?,
@@ -97,20 +164,51 @@ impl Outputs {
     }
 
     /// Gives the outputs their final names, the image last.
-    pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
-        #[cfg(feature = "verity")]
-        if let Some(verity) = self.verity {
-            self.output.sync(observer)?;
-            let finished = verity.finish(observer)?;
-            self.output.finish(observer)?;
-            return Ok(FinishedOutputs { verity: Some(finished.keep()) });
+    pub(super) fn finish(mut self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
+        let companions = std::mem::take(&mut self.companions);
+        if companions.is_empty() {
+            return self.finish_image(observer);
         }
-        self.output.finish(observer)?;
+        if let Medium::File(output) = &self.medium {
+            output.sync(observer)?;
+        }
+        let renamed = companions.finish(observer)?;
+        let finished = self.finish_image(observer)?;
+        renamed.into_iter().for_each(Revocable::keep);
+        Ok(finished)
+    }
+
+    fn finish_image(self, observer: &mut dyn Observer) -> Result<FinishedOutputs, Error> {
+        if let Medium::File(output) = self.medium {
+            #[cfg(feature = "verity")]
+            if let Some(verity) = self.verity {
+                output.sync(observer)?;
+                let finished = verity.finish(observer)?;
+                output.finish(observer)?;
+                return Ok(FinishedOutputs { verity: Some(finished.keep()) });
+            }
+            output.finish(observer)?;
+        }
         Ok(FinishedOutputs {
             #[cfg(feature = "verity")]
             verity: None,
         })
     }
+}
+
+/// Rejects options of an image that is written to a stream at offsets: nothing can be read back, and a hash tree needs a file.
+fn refuse_seekable(image: &ImageRequest) -> Result<(), Error> {
+    let what = match image {
+        ImageRequest { verify: true, .. } => "the verification of an image that is written to a stream",
+        #[cfg(feature = "verity")]
+        ImageRequest { verity: Some(_), .. } => "a hash tree for an image that is written to a stream",
+        ImageRequest { device: Some(_), .. } => "contents on a device of an image that is written to a stream",
+        ImageRequest { copies, .. } if !copies.is_empty() => {
+            "a copy of the source of an image that is written to a stream"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Request { what: what.to_string(), expected: "a file".to_string() })
 }
 
 /// Writes an image. With many workers a thread of its own writes, because the caller's thread would not keep up with them.

@@ -34,7 +34,7 @@ pub(super) struct Planned {
 ///
 /// # Errors
 /// [`Error::Memory`] if the limit is too small, and the errors of examining the sources and of opening the bases.
-pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn Observer) -> Result<Planned, Error> {
+pub(super) fn plan(described: Described, outputs: &Outputs<'_>, observer: &mut dyn Observer) -> Result<Planned, Error> {
     let Described { source, mut setup } = described;
     let mut source = examine(source)?;
     let output_names = outputs.names();
@@ -49,7 +49,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs, observer: &mut dyn O
         source: source.as_ref(),
         appended: appended.as_deref(),
         writer: setup.image.options.demand(&lookup, setup.image.verify),
-        lookup: lookup.shared_memory(setup.image.options.block_size() as usize) as u64,
+        lookup: lookup.shared_memory(setup.image.options.largest_block()) as u64,
         outputs: outputs.demand(),
         is_filtered: setup.is_filtered,
     };

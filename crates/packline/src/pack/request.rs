@@ -9,7 +9,7 @@ use packline_cache::BlockCache;
 use packline_codec::Spec;
 use packline_image::Output;
 use packline_manifests::PseudoFile;
-use packline_runtime::{Resources, Temporaries};
+use packline_runtime::{OutputFile, Resources, Temporaries};
 use packline_squashfs::{Options, parse_codec};
 #[cfg(feature = "lrz")]
 use packline_tree::Bytes;
@@ -82,6 +82,10 @@ pub struct ImageRequest {
     pub verify: bool,
     /// A cache in which blocks are looked up before they are compressed, and stored afterwards. It does not affect the output.
     pub cache: Option<Arc<BlockCache>>,
+    /// The device of an EROFS image with [`Place::Blob`](packline_erofs::Place::Blob), which gets the contents. It gets its name with the image.
+    pub device: Option<OutputFile>,
+    /// Files that the source writes while it is read, and that get their names with the image.
+    pub copies: Vec<OutputFile>,
     /// Earlier images whose compressed blocks are reused. If several images have a block, the first image is used.
     pub base: Vec<BaseImage>,
     /// A dm-verity tree of the image, and its root hash in a file next to the image. The output must be a file, and the image is padded to
@@ -147,6 +151,8 @@ impl ImageRequest {
             order: None,
             verify: false,
             cache: None,
+            device: None,
+            copies: Vec::new(),
             base: Vec::new(),
             #[cfg(feature = "verity")]
             verity: None,

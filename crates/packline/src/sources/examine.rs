@@ -6,6 +6,7 @@ use super::planned::{OpenSource, Opening, PlannedSource, Share};
 use super::source::Source;
 use super::stack::StackPlan;
 use super::tar::TarPlan;
+use super::tree::TreePlan;
 use crate::error::Error;
 
 /// Examines a source. The first bytes of a tar are read.
@@ -22,6 +23,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
         Source::Stack(stack) => Box::new(StackPlan::new(stack)?),
         #[cfg(feature = "oci")]
         Source::Oci(image) => Box::new(StackPlan::new(super::source::Stack::of([Source::Oci(image)]))?),
+        Source::Tree(tree) => Box::new(TreePlan(tree)),
         Source::Entries { name, source } => Box::new(EntriesPlan { name, source }),
     })
 }
@@ -29,7 +31,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
 /// Entries made by the caller.
 struct EntriesPlan {
     name: String,
-    source: Box<dyn packline_tree::Source>,
+    source: Box<dyn packline_tree::Source + Send>,
 }
 
 impl PlannedSource for EntriesPlan {

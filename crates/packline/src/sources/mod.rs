@@ -18,6 +18,7 @@ mod stack;
 mod store;
 pub(crate) mod survey;
 pub(crate) mod tar;
+pub(crate) mod tree;
 
 #[cfg(doc)]
 use examine::examine;

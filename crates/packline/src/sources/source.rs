@@ -18,6 +18,7 @@ use packline_tree::{DirectoryOptions, Meta, Patterns};
 use super::directories::Part;
 #[cfg(feature = "oci")]
 use super::tar::decompressor;
+use super::tree::{NAME as TREE, Tree};
 use crate::container::by_magic::ContentKind;
 use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
@@ -27,6 +28,7 @@ use crate::container::scratch::scratch_for;
 use crate::error::Error;
 
 /// A source of the entries of a pack.
+#[non_exhaustive]
 pub enum Source {
     /// A directory, with all below it.
     Directory {
@@ -63,12 +65,14 @@ pub enum Source {
     /// The layers of a container image.
     #[cfg(feature = "oci")]
     Oci(OciImage),
+    /// A tree that the caller built.
+    Tree(Tree),
     /// Any other source.
     Entries {
         /// The name in messages.
         name: String,
         /// Entries and contents.
-        source: Box<dyn packline_tree::Source>,
+        source: Box<dyn packline_tree::Source + Send>,
     },
 }
 
@@ -144,6 +148,42 @@ impl Source {
         Source::Stack(Stack::of(layers))
     }
 
+    /// Lays another source over this one: its files replace those at the same paths, and its directories merge. Blocks of an image that is
+    /// below are copied, without compressing them again, if the new image has the same codec and block size.
+    ///
+    /// ```
+    /// use packline::{Image, Packer, Source, Tree};
+    ///
+    /// # fn main() -> Result<(), packline::Error> {
+    /// # let top = tempfile::tempdir().unwrap();
+    /// # std::env::set_current_dir(top.path()).unwrap();
+    /// # let mut old = Tree::new();
+    /// # old.file("etc/hostname", "old\n")?;
+    /// # old.file("etc/motd", "old\n")?;
+    /// # Packer::new(old).write_to("old.sqfs")?;
+    /// let mut changes = Tree::new();
+    /// changes.file("etc/hostname", "box-7\n")?;
+    /// changes.file("etc/motd", "Welcome to box 7\n")?;
+    /// let source = Source::image(Image::open("old.sqfs")?).with(changes);
+    /// Packer::new(source).write_to("new.sqfs")?;
+    /// # let mut content = Vec::new();
+    /// # Image::open("new.sqfs")?.read("etc/hostname", &mut content)?;
+    /// # assert_eq!(content, b"box-7\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with(self, over: impl Into<Source>) -> Source {
+        let over = over.into();
+        match self {
+            Source::Stack(mut stack) => {
+                stack.layers.push(over);
+                Source::Stack(stack)
+            }
+            below => Source::stack([below, over]),
+        }
+    }
+
     /// A source whose contents come in the given order. The source is listed before contents are read.
     pub(crate) fn in_order(self, order: &ContentOrder) -> Source {
         let has_order = match &self {
@@ -169,7 +209,7 @@ impl Source {
     }
 
     /// Entries made by the caller; `name` is for messages.
-    pub fn entries(name: impl Into<String>, source: impl packline_tree::Source + 'static) -> Source {
+    pub fn entries(name: impl Into<String>, source: impl packline_tree::Source + Send + 'static) -> Source {
         Source::Entries { name: name.into(), source: Box::new(source) }
     }
 
@@ -180,6 +220,7 @@ impl Source {
             Source::Directories { parts, .. } => joined(parts.iter().map(|part| part.to.escaped())),
             Source::TarStream { name, .. } | Source::Entries { name, .. } => name.clone(),
             Source::Image(image) => image.display_path.escaped(),
+            Source::Tree(_) => TREE.to_string(),
             Source::Stack(stack) => joined(stack.layers.iter().map(Source::name)),
             #[cfg(feature = "oci")]
             Source::Oci(image) => image.name.clone(),
@@ -254,6 +295,18 @@ impl Source {
         }
         let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;
         place.open(metadata_cache(resources.memory)).map(Source::Image)
+    }
+}
+
+impl From<Tree> for Source {
+    fn from(tree: Tree) -> Source {
+        Source::Tree(tree)
+    }
+}
+
+impl From<Image> for Source {
+    fn from(image: Image) -> Source {
+        Source::image(image)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Compresses one file or stream into a .lrz or .pln file, and decompresses one.
 
 use std::ops::{Bound, RangeBounds};
+#[cfg(feature = "lrz")]
+use std::path::Path;
 
 use packline_image::Output;
 #[cfg(feature = "pln")]
@@ -13,7 +15,7 @@ use super::codecs::lrz_options;
 #[cfg(feature = "pln")]
 use super::codecs::pln_codings;
 #[cfg(feature = "lrz")]
-use super::lrz::{LrzUnpackRequest, lrz_open, lrz_open_file, lrz_open_stream, lrz_pack, lrz_unpack};
+use super::lrz::{LrzUnpackRequest, lrz_open, lrz_open_file, lrz_open_input, lrz_open_stream, lrz_pack, lrz_unpack};
 #[cfg(feature = "pln")]
 use super::pln::{PlnUnpackRequest, pln_compress, pln_unpack};
 use super::request::StreamOptions;
@@ -91,6 +93,7 @@ pub fn decompress(
                 Input::File(path) => lrz_open(&path, None)?,
                 Input::Opened(file) => lrz_open_file(&file, None)?,
                 Input::Stream(name, mut stream) => lrz_open_stream(&name, &mut stream, None, &resources)?,
+                Input::At(name, input) => lrz_open_input(Path::new(&name), input, None)?,
             };
             let mut request = LrzUnpackRequest::new(&opened, Some(target));
             request.resources = resources;

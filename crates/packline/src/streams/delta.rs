@@ -103,6 +103,7 @@ pub fn patch(request: PatchRequest, observer: &mut dyn Observer) -> Result<Patch
             access = access.common_with(&file.attributes()?);
             (file.path().to_path_buf(), Arc::new(file))
         }
+        crate::container::input::Input::At(name, input) => (PathBuf::from(name), input),
         crate::container::input::Input::Stream(name, mut stream) => {
             let path = PathBuf::from(name);
             let stored = stored(&path, &mut stream, &resources)?;

@@ -58,6 +58,13 @@ impl OpenedInput {
         match source {
             crate::container::input::Input::File(path) => OpenedInput::file(path),
             crate::container::input::Input::Opened(file) => OpenedInput::opened(file),
+            // Without bytes, a file of this name must not be read instead.
+            crate::container::input::Input::At(name, input) if input.size() == 0 => {
+                Ok(OpenedInput::of(PathBuf::from(name), Bytes::Stream(Box::new(io::empty())), None))
+            }
+            crate::container::input::Input::At(name, input) => {
+                Ok(OpenedInput::of(PathBuf::from(name), Bytes::At(input), None))
+            }
             crate::container::input::Input::Stream(name, stream) => {
                 Ok(OpenedInput::of(PathBuf::from(name), Bytes::Stream(stream), None))
             }

@@ -66,7 +66,19 @@ pub fn unpack(
     if let Destination::Tar(Output::File { path, .. }, _) = &destination {
         must_differ(&place.path, path)?;
     }
-    let image = place.open(metadata_cache(request.resources.memory))?;
+    unpack_image(place.open(metadata_cache(request.resources.memory))?, request, destination, observer)
+}
+
+/// Unpacks an open image.
+///
+/// # Errors
+/// As [`unpack`].
+pub(crate) fn unpack_image(
+    image: OpenedImage,
+    request: UnpackRequest,
+    destination: Destination,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
     match destination {
         Destination::Directory(path) => {
             Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))

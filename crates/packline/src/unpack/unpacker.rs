@@ -3,19 +3,26 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{Output, RestoreAttributes, Selection, UnpackRequest};
+use packline_image::{OpenedImage, Output, RestoreAttributes, Selection, UnpackRequest};
 use packline_runtime::{Observer, Resources, Unobserved};
 
-use super::{Destination, UnpackSummary, unpack};
+use super::{Destination, UnpackSummary, unpack, unpack_image};
 use crate::container::file_kind::FileKind;
+use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 
 /// Unpacks a SquashFS or EROFS image, or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
-    place: ImagePlace,
+    from: UnpackFrom,
     request: UnpackRequest,
-    observer: Option<&'o mut dyn Observer>,
+    observer: Box<dyn Observer + Send + 'o>,
+}
+
+/// The source of the entries.
+enum UnpackFrom {
+    File(ImagePlace),
+    Image(OpenedImage),
 }
 
 /// Result of an unpacking.
@@ -31,7 +38,16 @@ pub struct Unpacked {
 impl<'o> Unpacker<'o> {
     /// Unpacks the file at `path`, everything with all attributes, on all processors.
     pub fn new(path: impl Into<PathBuf>) -> Unpacker<'o> {
-        Unpacker { place: ImagePlace::new(path), request: UnpackRequest::default(), observer: None }
+        Unpacker::of(UnpackFrom::File(ImagePlace::new(path)))
+    }
+
+    /// Unpacks an open image.
+    pub fn image(image: Image) -> Unpacker<'o> {
+        Unpacker::of(UnpackFrom::Image(image.into()))
+    }
+
+    fn of(from: UnpackFrom) -> Unpacker<'o> {
+        Unpacker { from, request: UnpackRequest::default(), observer: Box::new(Unobserved) }
     }
 
     /// Which attributes are restored in a directory.
@@ -70,10 +86,10 @@ impl<'o> Unpacker<'o> {
         self
     }
 
-    /// Receives progress, warnings and, with [`Unpacker::continue_on_error`], errors.
+    /// Receives progress, warnings and, with [`Unpacker::continue_on_error`], errors. `observer` may be a reference.
     #[must_use]
-    pub fn observe(self, observer: &'o mut dyn Observer) -> Unpacker<'o> {
-        Unpacker { observer: Some(observer), ..self }
+    pub fn observe(self, observer: impl Observer + Send + 'o) -> Unpacker<'o> {
+        Unpacker { observer: Box::new(observer), ..self }
     }
 
     /// Unpacks to a directory, which is created or must be empty, unless [`Unpacker::replace`] was set.
@@ -95,10 +111,13 @@ impl<'o> Unpacker<'o> {
         self.run(Destination::Tar(target, compression))
     }
 
-    fn run(self, destination: Destination) -> Result<Unpacked, Error> {
-        let mut silent = Unobserved;
-        let observer = self.observer.unwrap_or(&mut silent);
-        let (content_bytes, errors) = match unpack(&self.place, self.request, destination, None, observer)? {
+    fn run(mut self, destination: Destination) -> Result<Unpacked, Error> {
+        let observer = self.observer.as_mut();
+        let summary = match self.from {
+            UnpackFrom::File(place) => unpack(&place, self.request, destination, None, observer)?,
+            UnpackFrom::Image(image) => unpack_image(image, self.request, destination, observer)?,
+        };
+        let (content_bytes, errors) = match summary {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
             #[cfg(feature = "lrz")]

@@ -98,32 +98,43 @@ fn appending_does_not_depend_on_the_memory_limit() {
     }
 }
 
-/// Blocks of SquashFS are not those of EROFS, and EROFS has no entries before those of the source.
+/// An EROFS image reuses blocks of EROFS images, and of SquashFS images if both have the same blocks.
 #[test]
-fn an_erofs_image_reuses_no_blocks() {
+fn an_erofs_image_reuses_blocks_of_its_own_encoder() {
     let (top, tree) = place();
     let at = |name: &str| top.path().join(name);
     packed(&tree, &at("clean"), "gzip", None).unwrap();
-    let erofs = |base: Option<BaseBlocks>, append_to| {
-        let mut new = ImageRequest::parse_erofs(Some("zstd"), None).unwrap();
-        new.base.extend(base.map(|blocks| {
-            let mut base = BaseImage::new(ImagePlace::new(at("clean")));
+    let erofs = |name: &str, codec: &str, base: Option<(&str, BaseBlocks)>, append_to| {
+        let mut new = ImageRequest::parse_erofs(Some(codec), None).unwrap();
+        new.base.extend(base.map(|(path, blocks)| {
+            let mut base = BaseImage::new(ImagePlace::new(at(path)));
             base.blocks = blocks;
             base
         }));
         new.append_to = append_to;
-        summary(request(&tree, &at("new"), new)).map(|summary| summary.base)
+        summary(request(&tree, &at(name), new)).map(|summary| summary.base)
     };
-    for blocks in [BaseBlocks::Exact, BaseBlocks::Any] {
-        let message = erofs(Some(blocks), None).unwrap_err().to_string();
-        assert!(
-            message
-                .ends_with("clean: blocks are not reused in an EROFS image (expected a SquashFS image as the output)")
-        );
+    erofs("lzma", "lzma:level=1", None, None).unwrap();
+    erofs("zstd1", "zstd:level=1", None, None).unwrap();
+    erofs("zstd", "zstd", None, None).unwrap();
+    for (base, expected) in [
+        ("clean", "is a SquashFS image, whose blocks differ from those of the new image (expected an EROFS image)"),
+        ("lzma", "is compressed with lzma (expected zstd, as in the new image)"),
+        ("zstd1", "is of another version, or its codec has other parameters or another block size (expected "),
+    ] {
+        for blocks in [BaseBlocks::Exact, BaseBlocks::Any] {
+            let message = erofs("new", "zstd", Some((base, blocks)), None).unwrap_err().to_string();
+            assert!(message.contains(&format!("{base}: {expected}")), "{message}");
+        }
+        assert!(!at("new").exists());
+        assert_eq!(erofs("new", "zstd", Some((base, BaseBlocks::ExactOrNone)), None).unwrap(), None);
+        fs::remove_file(at("new")).unwrap();
     }
+    let counts = erofs("new", "zstd", Some(("zstd", BaseBlocks::Exact)), None).unwrap().unwrap();
+    assert!(counts.exact && counts.taken == counts.blocks && counts.taken > 0, "{counts:?}");
+    assert!(fs::read(at("new")).unwrap() == fs::read(at("zstd")).unwrap());
+    fs::remove_file(at("new")).unwrap();
     let before = AppendTo { image: Image::open(at("clean")).unwrap().into(), directory: Vec::new(), edit: None };
-    assert!(matches!(erofs(None, Some(before)), Err(Error::Request { .. })));
+    assert!(matches!(erofs("new", "zstd", None, Some(before)), Err(Error::Request { .. })));
     assert!(!at("new").exists());
-    assert_eq!(erofs(Some(BaseBlocks::ExactOrNone), None).unwrap().map(|counts| counts.taken), None);
-    assert_eq!(Image::open(at("new")).unwrap().verify(&Resources::new(1)).unwrap(), []);
 }

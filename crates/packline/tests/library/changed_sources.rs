@@ -42,7 +42,9 @@ impl Place {
         for number in 0..6 {
             fs::write(place.at("tree").join(format!("f{number}")), Random::new(number).noise(1_400_000)).unwrap();
         }
-        Packer::new(Source::directory(place.at("tree"))).codec("none").write_to(place.at("a.sqfs")).unwrap();
+        for image in ["a.sqfs", "a.erofs"] {
+            Packer::new(Source::directory(place.at("tree"))).codec("none").write_to(place.at(image)).unwrap();
+        }
         Unpacker::new(place.at("a.sqfs")).to_tar(place.at("a.tar")).unwrap();
         place
     }
@@ -52,10 +54,16 @@ impl Place {
     }
 
     /// Packs a source that changes meanwhile. Returns the error or the warnings.
-    fn pack(&self, source: Source, workers: usize, change: impl FnOnce()) -> Result<Vec<String>, String> {
-        let output = self.at("out.sqfs");
+    fn pack(
+        &self,
+        source: Source,
+        image: ImageRequest,
+        workers: usize,
+        change: impl FnOnce(),
+    ) -> Result<Vec<String>, String> {
+        let output = self.at("out");
         let target = Output::File { path: output.clone(), force: true };
-        let mut request = PackRequest::new(source, target, ImageRequest::parse(None, None).unwrap());
+        let mut request = PackRequest::new(source, target, image);
         request.resources = Resources::new(workers);
         let mut observer = Changing { change: Some(change), warnings: Vec::new() };
         let result = pack(request, &mut observer);
@@ -63,6 +71,11 @@ impl Place {
         assert_eq!(output.exists(), result.is_ok());
         result.map(|_| observer.warnings).map_err(|error| error.to_string())
     }
+}
+
+/// Requests of an image of each format.
+fn formats() -> [ImageRequest; 2] {
+    [ImageRequest::parse(None, None).unwrap(), ImageRequest::parse_erofs(None, None).unwrap()]
 }
 
 /// Overwrites a byte near the end of a file.
@@ -79,10 +92,13 @@ fn rejects_tars_and_images_that_change_while_they_are_packed() {
             ("a.tar", (|path| Source::tar_file(path)) as fn(PathBuf) -> Source),
             ("a.tar", |path| Source::stack([Source::tar_file(path)])),
             ("a.sqfs", |path| Source::image(Image::open(path).unwrap())),
+            ("a.erofs", |path| Source::image(Image::open(path).unwrap())),
         ] {
             let path = place.at(name);
-            let message = place.pack(open(path.clone()), workers, || overwrite(&path)).unwrap_err();
-            assert!(message.contains(&format!("{name}: changed while it was read")), "{message}");
+            for format in formats() {
+                let message = place.pack(open(path.clone()), format, workers, || overwrite(&path)).unwrap_err();
+                assert!(message.contains(&format!("{name}: changed while it was read")), "{message}");
+            }
         }
     }
 }
@@ -96,10 +112,12 @@ fn rejects_a_tar_that_grows_while_it_is_packed() {
     // The header of the root, and two files with their headers, each padded to blocks.
     let two = 512 + 2 * (512 + 1_400_000_usize.next_multiple_of(512));
     for workers in [0, 3] {
-        fs::write(&path, &whole[..two]).unwrap();
-        let append = || OpenOptions::new().append(true).open(&path).unwrap().write_all(&whole[two..]).unwrap();
-        let message = place.pack(Source::tar_file(&path), workers, append).unwrap_err();
-        assert!(message.contains("growing.tar: changed while it was read"), "{message}");
+        for format in formats() {
+            fs::write(&path, &whole[..two]).unwrap();
+            let append = || OpenOptions::new().append(true).open(&path).unwrap().write_all(&whole[two..]).unwrap();
+            let message = place.pack(Source::tar_file(&path), format, workers, append).unwrap_err();
+            assert!(message.contains("growing.tar: changed while it was read"), "{message}");
+        }
     }
 }
 
@@ -109,8 +127,10 @@ fn reports_a_file_of_a_layer_that_is_overwritten_while_it_is_packed() {
     let file = place.at("tree").join("f0");
     File::open(&file).unwrap();
     for workers in [0, 3] {
-        let source = Source::stack([Source::directory(place.at("tree"))]);
-        let warnings = place.pack(source, workers, || overwrite(&file)).unwrap();
-        assert!(warnings.len() == 1 && warnings[0].ends_with("f0: file changed as we read it"), "{warnings:?}");
+        for format in formats() {
+            let source = Source::stack([Source::directory(place.at("tree"))]);
+            let warnings = place.pack(source, format, workers, || overwrite(&file)).unwrap();
+            assert!(warnings.len() == 1 && warnings[0].ends_with("f0: file changed as we read it"), "{warnings:?}");
+        }
     }
 }

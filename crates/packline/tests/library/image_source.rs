@@ -29,7 +29,7 @@ fn image() -> (tempfile::TempDir, Image, Vec<Vec<u8>>) {
 
 fn open(image: &Image, workers: usize) -> ImageSource {
     let resources = Resources::new(workers);
-    let plan = SourceDemand::new(image, None).plan(workers, u64::MAX);
+    let plan = SourceDemand::new(&image.clone().into(), None).plan(workers, u64::MAX);
     let rule = |path: &[u8], _| if path == b"33" { Keep::Prune } else { Keep::Yes };
     ImageSource::new(image.clone().into(), &plan, &resources, Rc::new(rule))
 }

@@ -4,7 +4,9 @@
 
 mod bases;
 mod changed_sources;
+mod contents;
 mod damaged_data;
+mod error_kinds;
 mod image_source;
 #[path = "../../examples/image_to_tar.rs"]
 mod image_to_tar;
@@ -12,10 +14,13 @@ mod image_to_tar;
 mod pack_directory;
 mod repaired;
 mod seek;
+mod send;
 #[path = "../../examples/serve_image.rs"]
 mod serve_image;
 mod stack;
+mod streams;
 mod tar_streams;
+mod tree;
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Write};
@@ -23,8 +28,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 
 use packline::{
-    Container, Error, Image, Input, Output, Packer, Resources, Selection, Source, StreamOptions, Unobserved, Unpacker,
-    compress, decompress,
+    Container, Error, ErrorKind, Image, Input, Output, Packer, Resources, Selection, Source, StreamOptions, Unobserved,
+    Unpacker, compress, decompress,
 };
 use packline_testkit::Random;
 use tempfile::TempDir;
@@ -62,9 +67,10 @@ fn the_examples_do_what_they_say() {
     image_file.read("release", &mut content).unwrap();
     assert_eq!(content, b"NAME=test\n");
     let conf = Selection::pattern("etc/conf").unwrap();
-    let listed: Vec<Vec<u8>> = image_file.entries(&conf).map(|entry| entry.unwrap().path).collect();
+    let listed: Vec<Vec<u8>> = image_file.entries(&conf).map(|entry| entry.unwrap().path().to_vec()).collect();
     assert_eq!(listed, [b"etc/conf".to_vec(), b"etc/conf/large".to_vec()]);
-    assert!(matches!(image_file.read("main.o", &mut content), Err(Error::Request { .. })));
+    let missing = image_file.read("main.o", &mut content).unwrap_err();
+    assert_eq!((missing.kind(), missing.entry()), (ErrorKind::NotFound, Some(&b"main.o"[..])));
 
     assert_eq!(image_to_tar::convert(&image, &tar).unwrap().content_bytes, (3 << 20) + 10);
     let again = top.path().join("b.sqfs");

@@ -81,7 +81,7 @@ fn files_of_an_image_are_read_at_any_position() {
     image.open_file("link").unwrap().read_to_end(&mut linked).unwrap();
     assert!(linked == contents[2].1);
     for path in ["", "none", "tail/none"] {
-        assert!(matches!(image.open_file(path), Err(Error::Request { .. })), "{path}");
+        assert!(matches!(image.open_file(path), Err(Error::Entry { .. })), "{path}");
     }
 }
 

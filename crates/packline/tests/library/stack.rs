@@ -20,7 +20,8 @@ fn contents(image: &std::path::Path) -> String {
     let image = Image::open(image).unwrap();
     let all = Selection::all();
     let entries = image.entries(&all);
-    let paths = entries.map(|entry| String::from_utf8(entry.unwrap().path).unwrap()).filter(|path| !path.is_empty());
+    let paths =
+        entries.map(|entry| String::from_utf8(entry.unwrap().path().to_vec()).unwrap()).filter(|path| !path.is_empty());
     let line = |path: String| {
         let mut content = Vec::new();
         image.read(&path, &mut content).unwrap();

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 
 use packline_cache::Lookup;
-use packline_codec::{Coding, Spec};
+use packline_codec::{Coding, Footprint, Spec};
 use packline_engine::OrderedMap;
 use packline_runtime::memory::Demand;
 use packline_runtime::of_fault;
@@ -99,12 +99,16 @@ pub fn compress_with(
 fn demand(options: &WriteOptions, lookup: &Lookup) -> Result<Demand, Error> {
     let size = options.record_size.bytes();
     options.codings.iter().try_for_each(|coding| coding.validate(size))?;
-    let encoder = |spec: &Spec| (spec.footprint(size).encoder + lookup.encoder_memory(spec, size)) as u64;
+    let encoder = |spec: &Spec| {
+        let Footprint { encoder, decoder } = spec.footprint(size);
+        let looks_up = !matches!(spec, Spec::None);
+        (encoder + if looks_up { lookup.encoder_memory(decoder, size.into()) } else { 0 }) as u64
+    };
     let tool = options.codings.iter().map(|coding| encoder(&coding.spec)).sum::<u64>();
     // Choosing the shortest of several forms takes one more buffer.
     let spare = if options.codings.len() > 1 { RecordPool::bytes(options.record_size) as u64 } else { 0 };
     let record = 2 * RecordPool::bytes(options.record_size) as u64;
-    let cache = lookup.shared_memory(size) as u64;
+    let cache = lookup.shared_memory(size.into()) as u64;
     Ok(Demand { fixed: cache, per_worker: tool + spare, window: record, window_per_worker: record })
 }
 

@@ -12,22 +12,19 @@
 //! (`format/record.rs`) names the encoder, and its checksum finds damage that no decoder notices. Blocks of other encoders are reused only on
 //! request, and the new image then gets no record.
 
-mod error;
 mod fit;
 mod places;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use packline_cache::{ContentDigest, KnownBlocks};
+use packline_cache::{Cluster, ContentDigest, KnownBlocks};
 use packline_codec::{Outcome, Spec};
-use packline_engine::Config;
-use packline_volume::Unit;
+pub use packline_volume::{BaseCounts, BaseError, BaseSettings};
+use packline_volume::{BaseUses, Unit};
 
-pub use self::error::BaseError;
 use self::fit::{check_fit, own_record};
 use self::places::{Entry, Index, Places};
 use self::scan::{Scanned, scan};
@@ -35,17 +32,6 @@ use crate::format::superblock::flags;
 use crate::read::data_check::data_checksum;
 use crate::read::{BlockListener, BlockPlace, Image};
 use crate::{Options, Superblock};
-
-/// How a base image is opened.
-#[derive(Debug, Clone, Default)]
-pub struct BaseSettings {
-    /// Whether blocks of other encoders are reused, too. The bytes of the new image may then differ from those without a base.
-    pub any: bool,
-    /// Most bytes of memory for the index of the blocks; `None` for no limit.
-    pub memory: Option<u64>,
-    /// Workers and memory for reading the base.
-    pub engine: Config,
-}
 
 /// The blocks of an earlier image.
 #[derive(Debug)]
@@ -58,42 +44,7 @@ pub struct Base {
     all_tried: bool,
     exact: bool,
     damaged: u64,
-    taken: AtomicU64,
-    taken_bytes: AtomicU64,
-    changed: AtomicU64,
-}
-
-/// How the blocks of a base were used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BaseCounts {
-    /// Usable blocks of the base, each content once.
-    pub blocks: u64,
-    /// Blocks of the new image that came from the base.
-    pub taken: u64,
-    /// Compressed bytes of the blocks that came from the base.
-    pub taken_bytes: u64,
-    /// Blocks that could not be decoded, and were not reused.
-    pub damaged: u64,
-    /// Blocks that changed after they were decoded, and were not reused.
-    pub changed: u64,
-    /// Whether the encoder would have written the same blocks.
-    pub exact: bool,
-}
-
-impl BaseCounts {
-    /// Returns the sums of two bases.
-    #[must_use]
-    pub fn and(self, other: BaseCounts) -> BaseCounts {
-        BaseCounts {
-            blocks: self.blocks + other.blocks,
-            taken: self.taken + other.taken,
-            taken_bytes: self.taken_bytes + other.taken_bytes,
-            damaged: self.damaged + other.damaged,
-            changed: self.changed + other.changed,
-            exact: self.exact && other.exact,
-        }
-    }
+    uses: BaseUses,
 }
 
 impl Base {
@@ -137,13 +88,9 @@ impl Base {
 
     fn new(image: &Image, options: &Options, blocks: usize, (all_tried, exact): (bool, bool)) -> Base {
         let index = Mutex::new(Index::with_capacity(blocks));
-        let zero = AtomicU64::default;
-        let taken = zero();
-        let taken_bytes = zero();
-        let changed = zero();
         let image = image.clone();
         let codec = options.codec.clone();
-        Base { image, codec, index, all_tried, exact, damaged: 0, taken, taken_bytes, changed }
+        Base { image, codec, index, all_tried, exact, damaged: 0, uses: BaseUses::default() }
     }
 
     /// The first usable block of a content counts. Blocks of a source come in any order, but equal contents of one encoder have equal blocks.
@@ -169,14 +116,7 @@ impl Base {
     }
 
     pub fn counts(&self) -> BaseCounts {
-        BaseCounts {
-            blocks: self.index().len() as u64,
-            taken: self.taken.load(Ordering::Relaxed),
-            taken_bytes: self.taken_bytes.load(Ordering::Relaxed),
-            damaged: self.damaged,
-            changed: self.changed.load(Ordering::Relaxed),
-            exact: self.is_exact(),
-        }
+        self.uses.counts(self.index().len() as u64, self.damaged, self.is_exact())
     }
 
     /// Reads the stored bytes of a block to the start of `dst`. Returns `None` if they differ from the bytes that were decoded.
@@ -185,7 +125,7 @@ impl Base {
         let stored = dst.get_mut(..size).filter(|_| entry.place.compressed)?;
         let read = self.image.store().read(entry.place.offset, stored);
         if read.is_err() || ContentDigest::of(stored) != entry.stored {
-            self.changed.fetch_add(1, Ordering::Relaxed);
+            self.uses.changed();
             return None;
         }
         Some(Outcome::Smaller(size))
@@ -193,18 +133,17 @@ impl Base {
 }
 
 impl KnownBlocks for Base {
-    fn find(&self, content: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
+    fn find(&self, content: &ContentDigest, dst: &mut [u8], _: &mut Vec<Cluster>) -> Option<Outcome> {
         let entry = self.index().find(content).copied()?;
         // An uncompressed block has the length of its content.
         let whole = !entry.place.compressed;
         let outcome = if whole { Some(Outcome::NotSmaller) } else { self.read(&entry, dst) }?;
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        self.taken_bytes.fetch_add(entry.place.stored.into(), Ordering::Relaxed);
+        self.uses.taken(entry.place.stored);
         Some(outcome)
     }
 
     fn is_exact(&self) -> bool {
-        self.exact || self.taken.load(Ordering::Relaxed) == 0
+        self.exact || self.uses.is_none()
     }
 }
 

@@ -44,10 +44,7 @@ impl Coder for ImageCoder {
             Some(encoder) => encoder,
             none => none.insert(BlockEncoder::new(lookup, codec, block_size.bytes())?),
         };
-        match &block.parts {
-            Some(parts) => encoder.compress_joined(block.bytes, block.digest.as_ref(), parts, to),
-            None => encoder.compress(block.bytes, block.digest.as_ref(), to),
-        }
+        encoder.compress_block(block.bytes, &block.digests(), to)
     }
 
     fn encode_metadata(&mut self, raw: Vec<u8>) -> Result<Vec<u8>, CodecError> {

@@ -99,6 +99,7 @@ fn pack(codec: &str, bit: u64, workers: usize, image: &mut Vec<u8>) -> Result<Op
         memory: usize::MAX,
         verify: true,
         lookup: Default::default(),
+        scratch: None,
     };
     let mut sink = Faulty { image, bit, syncs: 0 };
     let mut writer = Writer::new(&mut sink, options, Config::new(workers, 1 << 20), start).unwrap();

@@ -12,7 +12,8 @@ use crate::test_image::{BLOCK, Content, META, file, image, image_with, options};
 use crate::{Error, FileHints, Options, Start, Writer};
 
 fn start(memory: usize) -> Start {
-    Start { root: META, defaults: META, input: "test".into(), memory, verify: false, lookup: Default::default() }
+    let input = "test".into();
+    Start { root: META, defaults: META, input, memory, verify: false, lookup: Default::default(), scratch: None }
 }
 
 /// As mksquashfs writes it: unsquashfs 4.4 and 4.5 refuse all other images without fragment blocks.

@@ -123,8 +123,9 @@ impl<'s> Writer<'s> {
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         let Writer { data, namespace, xattrs, options, start, .. } = self;
-        let CompleteData { layout, saved, blocks, content_bytes, all_tried, checksum, sink, written, mut workers } =
-            data.complete()?;
+        let CompleteData {
+            layout, saved, blocks, content_bytes, all_tried, checksum, sink, written, mut workers, ..
+        } = data.complete()?;
         let checksum = checksum.filter(|_| start.lookup.is_exact());
         let record = checksum.map(|data| Record::new(&options, data, all_tried));
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;

@@ -4,6 +4,7 @@
 mod codecs;
 mod longrange;
 mod pipeline;
+mod random_reads;
 mod reading;
 mod trees;
 mod writing;
@@ -20,5 +21,6 @@ fn main() {
     trees::bench(&mut criterion);
     writing::bench(&mut criterion);
     reading::bench(&mut criterion);
+    random_reads::bench(&mut criterion);
     criterion.final_summary();
 }

@@ -4,7 +4,7 @@
 mod chroot;
 mod outcome;
 
-use crate::{environment, shell};
+use crate::{clock, environment, shell};
 use chroot::{Account, Chroot};
 use clap::Args;
 use outcome::Outcome;
@@ -40,8 +40,10 @@ pub fn run(options: &Options) -> Result<(), String> {
     for account in accounts {
         chroot.give_to(account)?;
         for command in &commands {
+            let start = clock::monotonic_seconds();
             let outcome = Outcome::of(command, &chroot.run(account, command)?);
-            shell::print(&format!("{account}: {command}: {outcome}"));
+            let seconds = clock::monotonic_seconds() - start;
+            shell::print(&format!("{account}: {command}: {outcome}\n  {seconds:.0} s"));
             failures.extend(outcome.failures().map(|what| format!("{account}: {what}")));
         }
     }

@@ -25,6 +25,13 @@ pub struct Options {
     binary: Option<PathBuf>,
 }
 
+impl Options {
+    /// Compares the outputs of a program, of the command lines that contain a text.
+    pub fn of(binary: PathBuf, only: &str) -> Options {
+        Options { record: false, only: only.to_owned(), binary: Some(binary) }
+    }
+}
+
 /// Compares or records. The error lists every case whose output differs.
 pub fn run(options: &Options) -> Result<(), String> {
     let binary = options.binary.clone().map_or_else(shell::debug_binary, Ok)?;

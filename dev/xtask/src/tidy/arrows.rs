@@ -8,7 +8,7 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -76,6 +76,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "verity",
         ],
     ),
+    ("capi", &["packline"]),
     ("testkit", &["codec"]),
     ("simulate", &["testkit"]),
     ("bench", &["packline", "runtime", "codec", "tree", "archives"]),

@@ -1,9 +1,11 @@
-//! Rules that the compiler does not check: on files, words, dependencies between crates, paths in documents, and links between documents.
+//! Rules that the compiler does not check: on files, words, dependencies between crates, licences, paths in documents, and links between
+//! documents.
 
 mod arrows;
 mod files;
 mod imports;
 mod links;
+mod policy;
 mod words;
 
 use std::path::Path;
@@ -34,6 +36,7 @@ pub fn run() -> Result<(), String> {
         }
         violations.extend(found.into_iter().map(|violation| format!("{name}: {violation}")));
     }
+    violations.extend(policy::check(root)?);
     violations.extend(links::check(root, &documents(root)?));
     result(&violations)
 }

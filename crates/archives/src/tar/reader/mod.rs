@@ -145,7 +145,23 @@ impl<R: Read> TarSource<R> {
         Self { shared: Some(Arc::new(SharedTar { input, name })), ..self }
     }
 
-    fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
+    /// The position of the current content, before it is read.
+    pub(super) fn position(&self) -> TarBookmark {
+        TarBookmark::new(self.current.1, self.input.offset(), &self.content)
+    }
+
+    /// The bytes of the tar: all bytes of a file, or those that were read from a stream.
+    pub(super) fn length(&self) -> u64 {
+        self.input.length().unwrap_or(self.input.offset())
+    }
+
+    pub(super) fn malformed(
+        &self,
+        entry: &[u8],
+        offset: u64,
+        what: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Error {
         ErrorPosition { input: &self.name, entry, offset }.malformed(what, expected)
     }
 
@@ -413,8 +429,7 @@ impl<R: Read> Source for TarSource<R> {
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {
-        let bookmark = || TarBookmark::new(self.current.1, self.input.offset(), &self.content);
-        self.input.can_seek().then(|| bookmark().into_bookmark())
+        self.input.can_seek().then(|| self.position().into_bookmark())
     }
 
     fn recall(&mut self, bookmark: &Bookmark, path: &[u8]) -> Result<(), Error> {

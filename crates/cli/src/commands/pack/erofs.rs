@@ -1,10 +1,11 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
-use packline_erofs::{Fragments, Kernel, Options, Uuid};
+use packline_erofs::{Kernel, Options, Uuid};
 
 use crate::args::value::text;
 use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// Longest label in bytes. Linux before 7.0 needs a byte of zero after it.
 const LABEL_MOST: usize = 15;
@@ -12,18 +13,15 @@ const LABEL_MOST: usize = 15;
 /// The end of `--codec help`.
 pub const CODECS_HELP: &str = "An EROFS image has zstd, lzma, lz4, gzip (deflate) or none.\n";
 
-const NO_BASE: &str = "blocks are reused only in a SquashFS image";
-
 const ONLY_EROFS: &str = "is only for EROFS images; --format erofs, or a name that ends in .erofs, writes one";
 
 /// The options of a SquashFS image that an EROFS image does not have, and why.
-const REFUSED: [(&str, &str); 6] = [
-    ("no-compress", "an EROFS image has no such parts; -c none stores everything uncompressed"),
-    ("layout", "an EROFS image has only one layout"),
+const REFUSED: [(&str, &str); 5] = [
+    ("no-compress", "an EROFS image compresses only contents; -c none stores them uncompressed"),
+    ("layout", "packline has no other layout for EROFS images"),
     ("exportable", "only a SquashFS image has an export table"),
     ("no-pad", "an EROFS image always ends at a multiple of 4K"),
-    ("base", NO_BASE),
-    ("base-any", NO_BASE),
+    ("base-any", "an EROFS image takes only blocks that its own encoder would make"),
 ];
 
 /// What an EROFS image has and a SquashFS image does not.
@@ -49,16 +47,19 @@ fn label(text: &str) -> Result<String, String> {
 }
 
 impl ErofsOptions {
-    /// Sets the options that the command line names.
+    /// Sets the options that the command line names. Warns if the kernel lacks what makes images small.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a codec or an option that needs a later kernel.
-    pub fn apply(&self, options: &mut Options, invocation: &Invocation) -> Result<(), Failure> {
+    pub fn apply(&self, options: &mut Options, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(kernel) = self.kernel {
             options.kernel = kernel;
         }
-        if options.validate().is_err() {
-            without_sharing(options, invocation);
+        let fragments = options.fragments;
+        let needed = options.without_unknown_sharing();
+        if needed.is_some() && invocation.has("fragments") {
+            // The check below then rejects the option.
+            options.fragments = fragments;
         }
         if let Some(label) = &self.label {
             options.label = label.clone().into_bytes();
@@ -74,24 +75,21 @@ impl ErofsOptions {
             (Some(_), true) => wrong("kernel", error),
             (None, _) if invocation.has("block-size") => wrong("block-size", error),
             (None, _) => wrong("codec", error),
-        })
+        })?;
+        if let Some(needed) = needed {
+            io.warn(&format!(
+                "--kernel {}: equal contents and blocks of zeros are stored in full; an image for Linux {needed} or later is smaller",
+                options.kernel
+            ));
+        }
+        Ok(())
     }
 }
 
-/// Switches off what old kernels do not have, unless the command line asks for it.
-fn without_sharing(options: &mut Options, invocation: &Invocation) {
-    options.deduplicate = false;
-    options.sparse = false;
-    if !invocation.has("fragments") {
-        options.fragments = Fragments::Never;
-    }
-}
-
-/// Rejects `--cache` for an image whose blocks differ from those of other containers: they are not looked up.
+/// Rejects `--cache` for an image that is not compressed: nothing is looked up.
 pub fn refuse_cache(options: &Options, invocation: &Invocation) -> Result<(), Failure> {
     if invocation.has("cache") && !options.looks_up() {
-        let what = "has an effect on an EROFS image only with --kernel 6.15 or later and with zstd or lz4";
-        return Err(wrong("cache", what));
+        return Err(wrong("cache", "has no effect on an EROFS image with -c none, which compresses nothing"));
     }
     Ok(())
 }

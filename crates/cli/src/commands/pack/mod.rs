@@ -160,7 +160,7 @@ there.\n\
 Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the largest \
 content of a cluster, which is the unit of compression; Linux reads whole clusters. --kernel chooses the features of the \
 image: each version adds features that make images smaller. The label and the UUID of a source image are not \
-copied; --label and --uuid set them. --cache needs --kernel=6.15 or later, and zstd or lz4.\n\
+copied; --label and --uuid set them.\n\
 # Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
 the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
@@ -285,7 +285,7 @@ impl Pack {
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
             self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
             if let ImageOptions::Erofs(options) = &mut image.options {
-                self.erofs.apply(options, invocation)?;
+                self.erofs.apply(options, invocation, io)?;
                 erofs::refuse_cache(options, invocation)?;
             }
             resources = self.machine.resources(&io.host);

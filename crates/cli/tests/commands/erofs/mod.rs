@@ -3,7 +3,11 @@
 mod conversion;
 mod devices;
 mod drop_ins;
+mod incremental;
+mod matrix;
+mod on_devices;
 mod reading;
+mod rebuilds;
 mod refusals;
 mod times;
 mod tree;

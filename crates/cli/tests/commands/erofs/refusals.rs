@@ -25,10 +25,18 @@ fn drop_ins_for_squashfs_name_the_commands_that_read_the_image() {
 }
 
 #[test]
-fn pack_reuses_no_blocks() {
+fn pack_reuses_blocks_only_of_its_own_encoder() {
     let sandbox = with_samples();
-    let message = sandbox.refused(&["pack", "tree.tar", "new.sqfs", "--base", "wide.erofs"]);
-    assert!(message.contains("wide.erofs: is an EROFS image (expected a SquashFS image)"), "{message}");
+    for (base, options, expected) in [
+        ("wide.erofs", &["new.sqfs"][..], "is compressed with lzma (expected zstd, as in the new image)"),
+        ("zstd.erofs", &["new.sqfs"], "has clusters of whole blocks (expected clusters of any number of bytes, as "),
+        ("zstd.erofs", &["new.erofs"], "has no record of its encoder (expected an image that this version packed "),
+        ("tree.sqfs", &["new.erofs"], "is a SquashFS image, whose blocks differ from those of the new image ("),
+        ("zstd.erofs", &["new.sqfs", "-c", "xz"], "is an EROFS image, whose blocks differ from those of the new "),
+    ] {
+        let message = sandbox.refused(&[&["pack", "tree.tar", "--base", base], options].concat());
+        assert!(message.contains(&format!("{base}: {expected}")), "{message}");
+    }
     let message = sandbox.refused(&["pack", "wide.erofs", "new.lrz"]);
     assert!(message.contains("wide.erofs: an EROFS image does not become a .lrz file"), "{message}");
 }
@@ -39,14 +47,14 @@ fn pack_names_options_of_another_file_system() {
     let sandbox = with_samples();
     let of_squashfs = [
         (&["--exportable"][..], "--exportable: only a SquashFS image has an export table"),
-        (&["--layout", "stable"], "--layout: an EROFS image has only one layout"),
-        (&["--no-compress", "data"], "--no-compress: an EROFS image has no such parts; -c none "),
+        (&["--layout", "stable"], "--layout: packline has no other layout for EROFS images"),
+        (&["--no-compress", "data"], "--no-compress: an EROFS image compresses only contents; -c none "),
         (&["--no-pad"], "--no-pad: an EROFS image always ends at a multiple of 4K"),
-        (&["--base", "tree.sqfs"], "--base: blocks are reused only in a SquashFS image"),
+        (&["--base", "tree.sqfs", "--base-any"], "--base-any: an EROFS image takes only blocks that its own "),
         (&["-c", "xz"], "--codec: EROFS has no xz (expected one of none, "),
         (&["-c", "lzo"], "--codec: EROFS has no lzo (expected one of none, "),
         (&["-c", "deflate"], "; gzip is the codec that EROFS calls deflate"),
-        (&["--cache", "c"], "--cache: has an effect on an EROFS image only with --kernel 6.15 or later "),
+        (&["-c", "none", "--cache", "c"], "--cache: has no effect on an EROFS image with -c none, "),
         (&["--label", "a label of 16 b."], "--label: 'a label of 16 b.' has 16 bytes (expected at most 15)"),
         (&["--uuid", "1"], "--uuid: invalid UUID '1'"),
     ];

@@ -20,7 +20,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use crate::PACKLINE;
 
 /// The processor time of a command in seconds. The kernel kills a command that takes more.
-const SECONDS: u64 = 5;
+const SECONDS: u64 = 15;
 /// Wall time after which a command counts as hanging. Far more than the processor time: the machine may be busy.
 const HANGS: Duration = Duration::from_secs(90);
 /// Maximum memory in bytes that the kernel gives a command, not counting the stacks of its threads. The peak of resident memory that it reports for a

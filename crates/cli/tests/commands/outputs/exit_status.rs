@@ -38,8 +38,9 @@ fn out(sandbox: &Sandbox) -> Option<Vec<u8>> {
     bytes.ok()
 }
 
-const WRITING: [&str; 8] = [
+const WRITING: [&str; 9] = [
     "pack --format squashfs tree out",
+    "pack --format erofs tree out",
     "pack --format lrz tree out",
     "unpack t.sqfs out",
     "unpack --to tar t.sqfs out",

@@ -6,8 +6,10 @@ use std::os::unix::net::UnixStream;
 use packline_testkit::{Ran, Random, Sandbox};
 
 /// The commands that write images: OUT stands for the image.
-const WRITERS: [&str; 9] = [
+const WRITERS: [&str; 11] = [
     "pack source OUT -f -v --verify",
+    "pack source OUT -f --format erofs --verify",
+    "pack - OUT -f --format erofs --offset 4K <source.tar",
     "pack - OUT -f --offset 4K <source.tar",
     "pack --json source.tar OUT -f",
     "tar2sqfs --verify -f OUT <source.tar",

@@ -63,6 +63,20 @@ fn output(line: &str) -> &str {
 }
 
 #[test]
+fn each_command_replaces_a_file_only_if_asked_to() {
+    let sandbox = sources();
+    for line in LINES.iter().filter(|line| line.contains(" -f ")) {
+        let path = sandbox.write(format!("d/{}", output(line)), "old");
+        let message = sandbox.bad(1, &words(&line.replace(" -f ", " "), "d"));
+        assert!(message.contains("exists") && fs::read(&path).unwrap() == b"old", "{line}: {message}");
+        assert_eq!(sandbox.names_in("d"), [output(line)], "{line}");
+        sandbox.good(&words(line, "d"));
+        assert!(fs::metadata(&path).unwrap().len() > 3, "{line}");
+        sandbox.remove("d");
+    }
+}
+
+#[test]
 fn each_command_creates_the_file_that_a_link_names() {
     let sandbox = sources();
     for line in LINES {

@@ -42,8 +42,10 @@ fn an_output_that_is_the_input_is_refused() {
     sandbox.write("pack", "file /f 0644 0 0 source.tar\n");
     for script in [
         "pack -f --format squashfs source.tar OUT",
+        "pack -f --format erofs source.tar OUT",
         "pack -f --format lrz source.tar OUT",
         "pack -f --format squashfs - OUT <source.tar",
+        "pack -f --format erofs - OUT <source.tar",
         "pack -f --format lrz - OUT <source.tar",
         "tar2sqfs -f OUT <source.tar",
         "gensquashfs -f -F pack OUT",

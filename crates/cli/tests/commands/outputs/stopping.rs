@@ -16,9 +16,16 @@ fn noise(length: usize) -> Vec<u8> {
     Random::new(7).noise(length)
 }
 
-/// A pack that has read a file of a tar and waits for the rest.
-fn waiting_pack(image: &Path, before: &[&str]) -> Child {
-    let words = [before, &[PACKLINE, "tar2sqfs", "-f", "-c", "lz4"]].concat();
+/// Command lines that pack a tar from standard input to an image, whose name follows.
+const PACKS: [&[&str]; 3] = [
+    &["tar2sqfs", "-f", "-c", "lz4"],
+    &["pack", "-f", "-c", "lz4", "--format", "squashfs", "-"],
+    &["pack", "-f", "-c", "lz4", "--format", "erofs", "-"],
+];
+
+/// Starts a pack that has read a file of a tar and waits for the rest.
+fn waiting_pack(pack: &[&str], image: &Path, before: &[&str]) -> Child {
+    let words = [before, &[PACKLINE], pack].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(image).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -42,9 +49,12 @@ fn signal_cleans_up_and_sets_exit_status() {
     let sandbox = sandbox();
     // The tests themselves may run with hangups ignored.
     let with_hangups = ["env", "--default-signal=HUP"];
-    for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        assert_eq!(stop(waiting_pack(&sandbox.at("image"), &with_hangups), signal), Some(status), "{signal}");
-        assert_eq!(sandbox.names(), Vec::<String>::new(), "{signal}");
+    for pack in PACKS {
+        for (signal, status) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            let child = waiting_pack(pack, &sandbox.at("image"), &with_hangups);
+            assert_eq!(stop(child, signal), Some(status), "{pack:?} {signal}");
+            assert_eq!(sandbox.names(), Vec::<String>::new(), "{pack:?} {signal}");
+        }
     }
 }
 
@@ -63,22 +73,26 @@ fn signal_ends_commands_that_leave_nothing() {
 fn signal_keeps_existing_image() {
     let sandbox = sandbox();
     let image = sandbox.write("image", "old");
-    stop(waiting_pack(&image, &[]), "TERM");
-    assert_eq!(fs::read(&image).unwrap(), b"old");
-    assert_eq!(sandbox.names(), ["image"]);
+    for pack in PACKS {
+        stop(waiting_pack(pack, &image, &[]), "TERM");
+        assert_eq!(fs::read(&image).unwrap(), b"old", "{pack:?}");
+        assert_eq!(sandbox.names(), ["image"], "{pack:?}");
+    }
 }
 
 #[test]
 fn even_a_kill_leaves_nothing_where_files_can_be_unnamed() {
     let sandbox = sandbox();
-    assert_eq!(stop(waiting_pack(&sandbox.at("image"), &[]), "KILL"), None);
-    assert_eq!(sandbox.names(), Vec::<String>::new());
+    for pack in PACKS {
+        assert_eq!(stop(waiting_pack(pack, &sandbox.at("image"), &[]), "KILL"), None, "{pack:?}");
+        assert_eq!(sandbox.names(), Vec::<String>::new(), "{pack:?}");
+    }
 }
 
 #[test]
 fn ignored_hangup_stays_ignored() {
     let sandbox = sandbox();
-    let child = waiting_pack(&sandbox.at("image"), &["nohup"]);
+    let child = waiting_pack(PACKS[0], &sandbox.at("image"), &["nohup"]);
     signal::send("HUP", child.id()).unwrap();
     assert_eq!(stop(child, "INT"), Some(130));
 }
@@ -199,7 +213,9 @@ fn a_limit_on_the_size_of_files_is_an_error_and_leaves_nothing() {
     }
     let sandbox = sandbox();
     sandbox.write("source/noise", noise(3 << 20));
-    let words = ["--fsize=1048576", PACKLINE, "pack", "source", "image", "-c", "none", "--format", "squashfs"];
-    let message = sandbox.refusal(&mut sandbox.program("prlimit", &words));
-    assert!(message.contains("image") && message.contains("File too large"), "{message}");
+    for format in ["squashfs", "erofs"] {
+        let words = ["--fsize=1048576", PACKLINE, "pack", "source", "image", "-c", "none", "--format", format];
+        let message = sandbox.refusal(&mut sandbox.program("prlimit", &words));
+        assert!(message.contains("image") && message.contains("File too large"), "{format}: {message}");
+    }
 }

@@ -279,9 +279,11 @@ fn pack_all(sandbox: &Sandbox) {
     };
     for _ in 0..3 {
         for options in [&["-j0"][..], &["-j2"], &["--continue"], &["--order=path"]] {
-            sandbox.good(&[&["pack", "-f", "-c", "none", "tree", "o.sqfs"], options].concat());
-            sandbox.good(&["verify", "-q", "o.sqfs"]);
-            has("o.sqfs");
+            for image in ["o.sqfs", "o.erofs"] {
+                sandbox.good(&[&["pack", "-f", "-c", "none", "tree", image], options].concat());
+                sandbox.good(&["verify", "-q", image]);
+                has(image);
+            }
         }
         sandbox.good(&["pack", "-qf", "-c", "none", "tree", "o.lrz"]);
         sandbox.good(&["verify", "-q", "o.lrz"]);

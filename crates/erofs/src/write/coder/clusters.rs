@@ -1,15 +1,58 @@
 //! Clusters of whole blocks: a segment of content is cut so that each cluster fills its blocks.
 
-use packline_blocks::{BlockContent, BlockSize, Cluster, Coder, Form, STORED_BLOCK};
+use packline_blocks::{BlockContent, Cluster, Coder, Form, STORED_BLOCK};
+use packline_cache::{BlockCodec, BlockEncoder};
 use packline_codec::{Capacity, CodecError, Fitted, FittingEncoder, Outcome, Spec};
 
-use super::Decoding;
+use super::{Decoding, ImageCoders};
 use crate::options::BLOCK;
 
 /// Bytes of a block.
 const UNIT: usize = BLOCK as usize;
+/// Raised whenever segments are stored in other clusters, though the codec's encoder has not changed.
+const REVISION: u32 = 1;
 
+/// Compresses segments that are not found, and decodes clusters.
 pub(super) struct ClusterCoder {
+    image: ImageCoders,
+    /// Created on first use.
+    encoder: Option<BlockEncoder>,
+    decoding: Decoding,
+}
+
+impl ClusterCoder {
+    pub(super) fn new(image: &ImageCoders) -> ClusterCoder {
+        ClusterCoder { image: image.clone(), encoder: None, decoding: image.decoding() }
+    }
+}
+
+impl Coder for ClusterCoder {
+    fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError> {
+        SegmentCodec::new(&self.image).cluster_of_all(block.bytes, to)
+    }
+
+    fn compress_clusters(
+        &mut self,
+        block: &BlockContent<'_>,
+        to: &mut [u8],
+        clusters: &mut Vec<Cluster>,
+    ) -> Result<Outcome, CodecError> {
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            none => none.insert(self.image.encoder()?),
+        };
+        encoder.compress_clusters(block.bytes, &block.digests(), to, clusters)
+    }
+
+    fn decode<'a>(&'a mut self, form: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {
+        self.encoder = None;
+        let is_coded = matches!(form, Form::Block { .. });
+        self.decoding.decode(form, if is_coded { without_padding(stored) } else { stored })
+    }
+}
+
+/// Cuts segments into clusters.
+pub(in crate::write) struct SegmentCodec {
     codec: Spec,
     /// Most bytes of content of a cluster.
     most: usize,
@@ -18,9 +61,15 @@ pub(super) struct ClusterCoder {
     decoding: Decoding,
 }
 
-impl ClusterCoder {
-    pub(super) fn new(codec: &Spec, block_size: BlockSize, decoding: Decoding) -> ClusterCoder {
-        ClusterCoder { codec: codec.clone(), most: block_size.bytes(), encoder: None, decoding }
+impl SegmentCodec {
+    pub(in crate::write) fn new(image: &ImageCoders) -> SegmentCodec {
+        let most = image.block_size.bytes();
+        SegmentCodec { codec: image.codec.clone(), most, encoder: None, decoding: image.decoding() }
+    }
+
+    /// Names what determines the clusters of a segment, besides the codec and the largest cluster.
+    pub(super) fn form(codec: &Spec) -> String {
+        format!("clusters in blocks of {UNIT} bytes, revisions {REVISION} and {}", codec.fitting_revision())
     }
 
     fn fit(&mut self, content: &[u8], capacity: Capacity, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
@@ -29,6 +78,16 @@ impl ClusterCoder {
             none => none.insert(self.codec.fitting_encoder(self.most, UNIT)?),
         };
         encoder.fit(content, capacity, to)
+    }
+
+    /// Stores all of `content`, which is not larger than a cluster, at the start of `to`.
+    fn cluster_of_all(&mut self, content: &[u8], to: &mut [u8]) -> Result<Outcome, CodecError> {
+        Ok(match self.fit(content, Capacity::Any, to)? {
+            Some(Fitted { stored, .. }) if stored.next_multiple_of(UNIT) < content.len() => {
+                Outcome::Smaller(pad(stored, to))
+            }
+            _ => Outcome::NotSmaller,
+        })
     }
 
     /// Stores a start of `content` at the start of `to`. `None` if there is no space.
@@ -47,40 +106,50 @@ impl ClusterCoder {
         padding.fill(0);
         Ok(Some(Cluster { length: length as u32, size_word: size as u32 | STORED_BLOCK }))
     }
+
+    /// Whether `stored` are the blocks of a cluster with this content.
+    fn is_cluster_of(&mut self, content: &[u8], stored: &[u8], is_compressed: bool) -> bool {
+        if content.len() > self.most || stored.is_empty() || !stored.len().is_multiple_of(UNIT) {
+            return false;
+        }
+        if !is_compressed {
+            let padded = stored.len() == content.len().next_multiple_of(UNIT);
+            return padded && stored.starts_with(content) && stored[content.len()..].iter().all(|byte| *byte == 0);
+        }
+        let coded = without_padding(stored);
+        let form = Form::Block { content: content.len() as u32 };
+        stored.len() <= content.len()
+            && coded.len() + UNIT > stored.len()
+            && self.decoding.decode(form, coded).is_ok_and(|decoded| decoded == content)
+    }
 }
 
-impl Coder for ClusterCoder {
-    fn compress(&mut self, block: &BlockContent<'_>, to: &mut [u8]) -> Result<Outcome, CodecError> {
-        Ok(match self.fit(block.bytes, Capacity::Any, to)? {
-            Some(Fitted { stored, .. }) if stored.next_multiple_of(UNIT) < block.bytes.len() => {
-                Outcome::Smaller(pad(stored, to))
-            }
-            _ => Outcome::NotSmaller,
-        })
-    }
-
-    fn compress_clusters(
-        &mut self,
-        block: &BlockContent<'_>,
-        to: &mut [u8],
-        clusters: &mut Vec<Cluster>,
-    ) -> Result<Outcome, CodecError> {
-        let mut content = block.bytes;
+impl BlockCodec for SegmentCodec {
+    fn encode(&mut self, src: &[u8], dst: &mut [u8], clusters: &mut Vec<Cluster>) -> Result<Outcome, CodecError> {
+        let mut content = src;
         let mut at = 0;
         while !content.is_empty() {
-            let Some(cluster) = self.cluster(content, &mut to[at..])? else { return Ok(Outcome::NotSmaller) };
+            let Some(cluster) = self.cluster(content, &mut dst[at..])? else { return Ok(Outcome::NotSmaller) };
             content = &content[cluster.length as usize..];
             at += cluster.size() as usize;
             clusters.push(cluster);
         }
-        Ok(if at < block.bytes.len() { Outcome::Smaller(at) } else { Outcome::NotSmaller })
+        Ok(if at < src.len() { Outcome::Smaller(at) } else { Outcome::NotSmaller })
     }
 
-    fn decode<'a>(&'a mut self, form: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {
-        self.encoder = None;
-        let zeros = stored.iter().take(UNIT).take_while(|byte| **byte == 0).count();
-        let is_coded = matches!(form, Form::Block { .. });
-        self.decoding.decode(form, if is_coded { &stored[zeros..] } else { stored })
+    fn is_block_of(&mut self, mut content: &[u8], mut stored: &[u8], clusters: &[Cluster]) -> bool {
+        for cluster in clusters {
+            let content_parts = content.split_at_checked(cluster.length as usize);
+            let stored_parts = stored.split_at_checked(cluster.size() as usize);
+            let Some(((of_content, content_rest), (of_stored, stored_rest))) = content_parts.zip(stored_parts) else {
+                return false;
+            };
+            if !self.is_cluster_of(of_content, of_stored, cluster.is_compressed()) {
+                return false;
+            }
+            (content, stored) = (content_rest, stored_rest);
+        }
+        content.is_empty() && stored.is_empty()
     }
 }
 
@@ -90,6 +159,12 @@ fn pad(stored: usize, bytes: &mut [u8]) -> usize {
     bytes.copy_within(..stored, size - stored);
     bytes[..size - stored].fill(0);
     size
+}
+
+/// Returns compressed bytes without the zeros before them, which are in the first block.
+fn without_padding(stored: &[u8]) -> &[u8] {
+    let zeros = stored.iter().take(UNIT).take_while(|byte| **byte == 0).count();
+    &stored[zeros..]
 }
 
 /// Returns a cluster of zeros.

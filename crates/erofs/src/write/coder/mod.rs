@@ -1,14 +1,16 @@
 //! The encoders and decoders of EROFS: blocks without a header.
 
+mod bare;
 mod clusters;
 
 use packline_blocks::{BlockContent, BlockSize, Coder, Coders, Form, Start};
-use packline_cache::{BlockEncoder, Lookup};
-use packline_codec::{BareCodec, BareDecoder, BlockPart, CodecError, Encoder, Outcome, Spec};
+use packline_cache::{BlockCodec, BlockEncoder, EncoderForm, Lookup, encoder_hash, encoder_hash_of_form};
+use packline_codec::{BareCodec, BareDecoder, BlockPart, CodecError, Outcome, Spec};
 
 use crate::options::{Form as ImageForm, Options};
+use bare::BareBlocks;
 use clusters::ClusterCoder;
-pub(super) use clusters::zeros;
+pub(super) use clusters::{SegmentCodec, zeros};
 
 /// Makes the coders of an image.
 #[derive(Debug, Clone)]
@@ -19,6 +21,9 @@ pub(super) struct ImageCoders {
     form: ImageForm,
     /// Most bytes of content of a cluster.
     block_size: BlockSize,
+    /// Whether other containers have the same blocks.
+    has_common_blocks: bool,
+    encoder: EncoderForm,
     lookup: Lookup,
 }
 
@@ -29,48 +34,55 @@ impl ImageCoders {
             bare: options.bare_codec(),
             form: options.form(),
             block_size: options.block_size,
+            has_common_blocks: options.has_common_blocks(),
+            encoder: encoder_form(options),
             lookup: start.lookup.clone(),
         }
     }
 
-    /// Whether the blocks are those that other containers have, so that they can be looked up.
-    fn has_common_blocks(&self) -> bool {
-        self.codec.bare_name() == self.codec.to_string()
+    fn encoder(&self) -> Result<BlockEncoder, CodecError> {
+        let codec: Box<dyn BlockCodec> = match self.form {
+            _ if self.has_common_blocks || self.bare.is_none() => {
+                return BlockEncoder::new(&self.lookup, &self.codec, self.block_size.bytes());
+            }
+            ImageForm::Clusters => Box::new(SegmentCodec::new(self)),
+            ImageForm::Flat | ImageForm::Extents => Box::new(BareBlocks::new(self)),
+        };
+        Ok(BlockEncoder::of_codec(self.lookup.clone(), &self.encoder, codec))
     }
 
-    fn encoder(&self) -> Result<BlockMaker, CodecError> {
-        let size = self.block_size.bytes();
-        Ok(if self.has_common_blocks() {
-            BlockMaker::Common(Box::new(BlockEncoder::new(&self.lookup, &self.codec, size)?))
-        } else {
-            BlockMaker::Bare(self.codec.bare_encoder(size)?)
-        })
+    fn decoding(&self) -> Decoding {
+        Decoding { bare: self.bare, decoder: None, content: Vec::new() }
     }
+}
+
+/// Returns what determines the compressed blocks or segments of an image.
+pub(crate) fn encoder_form(options: &Options) -> EncoderForm {
+    let size = options.block_size.bytes();
+    let hash = match options.form() {
+        _ if options.has_common_blocks() => encoder_hash(&options.codec, size),
+        ImageForm::Clusters => encoder_hash_of_form(&options.codec, size, &SegmentCodec::form(&options.codec)),
+        ImageForm::Flat | ImageForm::Extents => encoder_hash_of_form(&options.codec, size, bare::FORM),
+    };
+    EncoderForm { hash, largest: options.largest_block() }
 }
 
 impl Coders for ImageCoders {
     fn coder(&self) -> Box<dyn Coder> {
-        let decoding = Decoding { bare: self.bare, decoder: None, content: Vec::new() };
         match self.form {
-            ImageForm::Clusters => Box::new(ClusterCoder::new(&self.codec, self.block_size, decoding)),
+            ImageForm::Clusters => Box::new(ClusterCoder::new(self)),
             ImageForm::Flat | ImageForm::Extents => {
-                Box::new(BlockCoder { image: self.clone(), encoder: None, decoding })
+                Box::new(BlockCoder { image: self.clone(), encoder: None, decoding: self.decoding() })
             }
         }
     }
-}
-
-enum BlockMaker {
-    /// Looks blocks up first.
-    Common(Box<BlockEncoder>),
-    Bare(Box<dyn Encoder>),
 }
 
 /// Stores each block in any number of bytes.
 struct BlockCoder {
     image: ImageCoders,
     /// Created on first use.
-    encoder: Option<BlockMaker>,
+    encoder: Option<BlockEncoder>,
     decoding: Decoding,
 }
 
@@ -80,13 +92,7 @@ impl Coder for BlockCoder {
             Some(encoder) => encoder,
             none => none.insert(self.image.encoder()?),
         };
-        match (encoder, &block.parts) {
-            (BlockMaker::Bare(encoder), _) => encoder.compress(block.bytes, to),
-            (BlockMaker::Common(encoder), Some(parts)) => {
-                encoder.compress_joined(block.bytes, block.digest.as_ref(), parts, to)
-            }
-            (BlockMaker::Common(encoder), None) => encoder.compress(block.bytes, block.digest.as_ref(), to),
-        }
+        encoder.compress_block(block.bytes, &block.digests(), to)
     }
 
     fn decode<'a>(&'a mut self, form: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {

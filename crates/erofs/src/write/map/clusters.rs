@@ -146,7 +146,7 @@ impl ClustersPlan {
             is_interlaced: false,
             algorithms: [maker.algorithm, 0],
             tail: match content.tail {
-                Tail::None => map_header::Tail::Cluster,
+                Tail::None | Tail::Inline(_) => map_header::Tail::Cluster,
                 Tail::Packed(offset) => map_header::Tail::Fragment { low: offset as u32 },
             },
         })

@@ -1,9 +1,9 @@
-//! Content that is not compressed: consecutive blocks, or chunks anywhere.
+//! Content that is not compressed: consecutive blocks, perhaps with the end after the inode, or chunks anywhere.
 
 use packline_blocks::Error;
 use packline_runtime::TaskError;
 
-use super::{Buffered, Content, Piece, Stored, check_size};
+use super::{Buffered, Content, Piece, Stored, Tail, check_size};
 use crate::format::chunk::ChunkFormat;
 use crate::options::{BLOCK, BLOCK_BITS};
 
@@ -16,11 +16,29 @@ const CHUNK_BITS_MOST: u8 = 31;
 pub(super) enum FlatPlan {
     /// From a block on.
     Plain { block: u64 },
+    /// From a block on. The last bytes follow the inode.
+    Inline { block: u64, bytes: u32 },
     /// In chunks of 2^bits blocks.
     Chunks { bits: u8 },
 }
 
 impl FlatPlan {
+    /// Returns the plan of a file of a compressed image, if its content is stored as it is in consecutive blocks: it needs no index then.
+    pub(super) fn of_plain(content: Content, mut pieces: impl Iterator<Item = Piece>) -> Option<FlatPlan> {
+        let mut first = None;
+        let mut expected = None;
+        let follows = |piece: Piece| match piece.stored {
+            Stored::Plain { start } if expected.is_none_or(|expected| expected == start) => {
+                first = first.or(Some(start));
+                expected = Some(start + piece.length);
+                true
+            }
+            _ => false,
+        };
+        let is_plain = content.tail == Tail::None && pieces.all(follows);
+        first.filter(|_| is_plain).map(|start| FlatPlan::Plain { block: start / BLOCK })
+    }
+
     /// Chooses consecutive blocks if possible, or else the largest chunks.
     pub(super) fn new(content: Content, pieces: impl Iterator<Item = Piece>) -> Result<FlatPlan, Error> {
         let mut at = 0;
@@ -39,6 +57,12 @@ impl FlatPlan {
             expected = start.map(|start| start + piece.length);
         }
         check_size(content, at)?;
+        if let Tail::Inline(bytes) = content.tail {
+            if breaks == 0 && at % BLOCK == 0 && (first.is_some() || at == 0) {
+                return Ok(FlatPlan::Inline { block: first.unwrap_or(0) / BLOCK, bytes });
+            }
+            return Err(Error::internal("the end of a file with scattered content is not in a block".into()));
+        }
         if let (0, Some(start)) = (breaks, first) {
             return Ok(FlatPlan::Plain { block: start / BLOCK });
         }
@@ -57,7 +81,7 @@ impl FlatPlan {
 
     pub(super) fn start(self) -> u64 {
         match self {
-            FlatPlan::Plain { block } => block,
+            FlatPlan::Plain { block } | FlatPlan::Inline { block, .. } => block,
             FlatPlan::Chunks { bits } => ChunkFormat::of_block_numbers(bits),
         }
     }
@@ -65,12 +89,14 @@ impl FlatPlan {
     pub(super) fn end(self, head: u64, size: u64) -> u64 {
         match self {
             FlatPlan::Plain { .. } => head,
+            FlatPlan::Inline { bytes, .. } => head + u64::from(bytes),
             FlatPlan::Chunks { bits } => {
                 head.next_multiple_of(ENTRY_BYTES) + size.div_ceil(BLOCK << bits) * ENTRY_BYTES
             }
         }
     }
 
+    /// Writes the numbers of chunks.
     pub(super) fn write(
         self,
         head: u64,

@@ -2,6 +2,7 @@
 //!
 //! A map is planned to know its size, and is written later. Both read the pieces of the file in order, and hold none of them.
 
+mod chunks;
 mod clusters;
 mod extents;
 mod flat;
@@ -14,6 +15,7 @@ use crate::format::inode::Layout;
 use crate::format::map_header::{HEADER_BYTES, MapHeader};
 use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS, Form};
+use chunks::ChunksPlan;
 use clusters::ClustersPlan;
 pub(super) use clusters::Zeros;
 use extents::ExtentsPlan;
@@ -34,6 +36,8 @@ pub(super) struct MapMaker<'a> {
     pub(super) algorithm: u8,
     /// The zeros that holes refer to, in the form of clusters.
     pub(super) zeros: Option<Zeros>,
+    /// Logarithm of the size of a block in bytes, if contents are on a device.
+    pub(super) device_block_bits: Option<u8>,
 }
 
 /// A planned map.
@@ -47,6 +51,8 @@ pub(super) struct MapPlan {
 enum Shape {
     Empty,
     Flat(FlatPlan),
+    /// On a device.
+    Chunks(ChunksPlan),
     /// All of the file is at an offset of the packed inode.
     Fragment(u64),
     Clusters(ClustersPlan),
@@ -57,7 +63,8 @@ impl MapPlan {
     pub(super) fn layout(&self) -> Layout {
         match self.shape {
             Shape::Empty | Shape::Flat(FlatPlan::Plain { .. }) => Layout::Plain,
-            Shape::Flat(FlatPlan::Chunks { .. }) => Layout::Chunks,
+            Shape::Flat(FlatPlan::Inline { .. }) => Layout::Inline,
+            Shape::Flat(FlatPlan::Chunks { .. }) | Shape::Chunks(_) => Layout::Chunks,
             Shape::Clusters(plan) if plan.is_compact => Layout::CompressedCompact,
             Shape::Fragment(_) | Shape::Clusters(_) | Shape::Extents(_) => Layout::CompressedFull,
         }
@@ -68,6 +75,7 @@ impl MapPlan {
         match self.shape {
             Shape::Empty | Shape::Fragment(_) => 0,
             Shape::Flat(plan) => plan.start(),
+            Shape::Chunks(plan) => plan.start(),
             Shape::Clusters(plan) => plan.blocks,
             Shape::Extents(plan) => plan.stored.div_ceil(BLOCK),
         }
@@ -76,7 +84,7 @@ impl MapPlan {
     /// Returns the features of [`incompat`] that the map needs.
     pub(super) fn features(&self) -> u32 {
         match self.shape {
-            Shape::Flat(FlatPlan::Chunks { .. }) => incompat::CHUNKS,
+            Shape::Flat(FlatPlan::Chunks { .. }) | Shape::Chunks(_) => incompat::CHUNKS,
             Shape::Fragment(_) => incompat::FRAGMENTS,
             Shape::Clusters(plan) if plan.is_shared => incompat::FRAGMENTS,
             Shape::Extents(plan) if plan.has_fragment => incompat::FRAGMENTS,
@@ -90,6 +98,7 @@ impl MapPlan {
         match self.shape {
             Shape::Empty => head,
             Shape::Flat(plan) => plan.end(head, self.size),
+            Shape::Chunks(plan) => plan.end(head, self.size),
             Shape::Fragment(_) => header + HEADER_BYTES as u64,
             Shape::Clusters(plan) => plan.end(header, self.size),
             Shape::Extents(plan) => plan.end(header),
@@ -111,13 +120,27 @@ impl MapMaker<'_> {
         let shape = match content.tail {
             _ if content.size == 0 => Shape::Empty,
             Tail::Packed(offset) if self.contents.pieces(owner).next().is_none() => Shape::Fragment(offset),
-            _ => match self.form {
-                Form::Flat => Shape::Flat(FlatPlan::new(content, self.contents.pieces(owner))?),
-                Form::Clusters => Shape::Clusters(ClustersPlan::new(self, content, self.contents.pieces(owner))?),
-                Form::Extents => Shape::Extents(ExtentsPlan::new(content, self.contents.pieces(owner))?),
-            },
+            _ => self.shape(owner, content)?,
         };
         Ok(MapPlan { size: content.size, shape })
+    }
+
+    fn shape(&self, owner: Owner, content: Content) -> Result<Shape, Error> {
+        let pieces = || self.contents.pieces(owner);
+        if let Some(bits) = self.device_block_bits {
+            return Ok(Shape::Chunks(ChunksPlan::new(bits, content, pieces())?));
+        }
+        Ok(match (self.form, content.tail) {
+            (Form::Flat, _) => Shape::Flat(FlatPlan::new(content, pieces())?),
+            (_, Tail::Inline(_)) => {
+                return Err(Error::internal(format!("{owner:?} is compressed and ends in its inode")));
+            }
+            (Form::Clusters, _) => match FlatPlan::of_plain(content, pieces()) {
+                Some(plan) => Shape::Flat(plan),
+                None => Shape::Clusters(ClustersPlan::new(self, content, pieces())?),
+            },
+            (Form::Extents, _) => Shape::Extents(ExtentsPlan::new(content, pieces())?),
+        })
     }
 
     /// Writes a planned map, from byte `head` after the start of the inode on.
@@ -128,13 +151,20 @@ impl MapMaker<'_> {
         let content = self.content(owner)?;
         let mut out = Buffered { bytes: Vec::new(), put };
         let header = head.next_multiple_of(HEADER_BYTES as u64);
-        if !matches!(plan.shape, Shape::Empty | Shape::Flat(_)) {
+        if !matches!(plan.shape, Shape::Empty | Shape::Flat(_) | Shape::Chunks(_)) {
             out.zeros(header - head)?;
         }
         let pieces = self.contents.pieces(owner);
         match plan.shape {
             Shape::Empty => {}
+            Shape::Flat(FlatPlan::Inline { bytes, .. }) => {
+                let mut tail = [0; BLOCK as usize];
+                let tail = &mut tail[..bytes as usize];
+                self.contents.read_tail(owner, tail)?;
+                out.add(tail)?;
+            }
             Shape::Flat(flat) => flat.write(head, pieces, &mut out)?,
+            Shape::Chunks(chunks) => chunks.write(head, pieces, &mut out)?,
             Shape::Fragment(offset) => out.add(&MapHeader::WholeFragment(offset).encode(BLOCK_BITS))?,
             Shape::Clusters(clusters) => clusters.write(self, header, content, pieces, &mut out)?,
             Shape::Extents(extents) => extents.write(self.algorithm, header, content, pieces, &mut out)?,
@@ -197,6 +227,7 @@ fn check_size(content: Content, covered: u64) -> Result<(), Error> {
     let is_right = match content.tail {
         Tail::None => covered == content.size,
         Tail::Packed(_) => covered < content.size,
+        Tail::Inline(bytes) => covered + u64::from(bytes) == content.size,
     };
     if is_right {
         return Ok(());

@@ -1,5 +1,6 @@
 //! Forms of maps: which is chosen, and that the reader finds the same extents.
 
+use packline_blocks::Error;
 use packline_volume::Piece as Read;
 
 use super::*;
@@ -20,6 +21,11 @@ impl Contents for One {
 
     fn pieces(&self, _: Owner) -> Box<dyn Iterator<Item = Piece> + '_> {
         Box::new(self.pieces.iter().copied())
+    }
+
+    fn read_tail(&self, _: Owner, to: &mut [u8]) -> Result<(), Error> {
+        to.fill(7);
+        Ok(())
     }
 }
 
@@ -43,7 +49,7 @@ fn one(pieces: &[Piece], fragment: Option<(u64, u64)>) -> One {
 
 fn maker(contents: &One, form: Form) -> MapMaker<'_> {
     let zeros = Zeros { start: 1 << 20, bytes: 4096, content: 131_072, plain: 2 << 20 };
-    MapMaker { contents, form, algorithm: 3, zeros: Some(zeros) }
+    MapMaker { contents, form, algorithm: 3, zeros: Some(zeros), device_block_bits: None }
 }
 
 /// Plans and writes a map after an inode of 32 bytes; returns layout, start, and the bytes from the header on.
@@ -104,6 +110,32 @@ fn clusters_are_compact_if_they_are_consecutive() {
     assert_eq!(plan(&[coded(20_000, 8192, 8192), hole(65_536)], None).layout(), Layout::CompressedFull);
     assert_eq!(plan(&[], Some((5, 7))).layout(), Layout::CompressedFull);
     assert_eq!(plan(&[], None).layout(), Layout::Plain);
+}
+
+#[test]
+fn content_that_does_not_compress_needs_no_index() {
+    let plan = |pieces: &[Piece], fragment| written(&one(pieces, fragment), Form::Clusters);
+    let (flat, bytes) = plan(&[plain(65_536, 8192), plain(5000, 8192 + 65_536)], None);
+    assert_eq!((flat.layout(), flat.start(), bytes.len()), (Layout::Plain, 2, 0));
+    assert_eq!(plan(&[plain(8192, 8192), plain(5000, 40_960)], None).0.layout(), Layout::CompressedFull);
+    assert_eq!(plan(&[plain(8192, 8192), coded(9000, 16_384, 8192)], None).0.layout(), Layout::CompressedCompact);
+    assert_eq!(plan(&[plain(8192, 8192)], Some((5, 7))).0.layout(), Layout::CompressedCompact);
+}
+
+#[test]
+fn the_end_of_a_flat_file_follows_its_inode() {
+    let ending = |pieces: &[Piece], bytes: u32| {
+        let mut file = one(pieces, None);
+        file.content.size += u64::from(bytes);
+        file.content.tail = Tail::Inline(bytes);
+        file
+    };
+    let (plan, bytes) = written(&ending(&[plain(4096, 12_288), plain(4096, 16_384)], 100), Form::Flat);
+    assert_eq!((plan.layout(), plan.start(), bytes), (Layout::Inline, 3, vec![7; 100]));
+    let (alone, bytes) = written(&ending(&[], 4000), Form::Flat);
+    assert_eq!((alone.layout(), alone.start(), bytes), (Layout::Inline, 0, vec![7; 4000]));
+    assert!(fault(&ending(&[hole(4096)], 100), Form::Flat).contains("scattered"));
+    assert!(fault(&ending(&[plain(4096, 12_288)], 100), Form::Clusters).contains("ends in its inode"));
 }
 
 #[test]

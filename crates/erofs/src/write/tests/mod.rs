@@ -1,5 +1,8 @@
 //! Images that are written are read again: by the reader of this crate, and by the kernel.
 
+mod bases;
+mod cache;
+mod devices;
 mod maps;
 mod mounts;
 mod store;
@@ -38,7 +41,17 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
     let mut sink = std::mem::take(&mut store.image);
     let data_end = sink.len() as u64;
     let zeros = store.zeros;
-    let source = Source { tree: &tree, contents: &store, xattrs: &xattrs, options, zeros, data_end, data_sum: 5 };
+    let source = Source {
+        tree: &tree,
+        contents: &store,
+        xattrs: &xattrs,
+        options,
+        zeros,
+        data_end,
+        data_sum: 5,
+        record: None,
+        device: None,
+    };
     let metadata = write_metadata(&mut sink, Written::new(true), &source).unwrap();
     assert_eq!(sink.len() as u64, metadata.end.padded);
     let parts = metadata.written.into_parts().unwrap();
@@ -309,6 +322,8 @@ fn devices_that_the_format_has_no_space_for_are_named() {
         zeros: None,
         data_end: BLOCK,
         data_sum: 0,
+        record: None,
+        device: None,
     };
     let error = write_metadata(&mut sink, Written::new(false), &source).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "d: device 4096:0 (expected at most 4095:1048575)");

@@ -1,16 +1,19 @@
 //! The writer stores files, and the images are read again.
 
+use packline_cache::Lookup;
 use packline_engine::Config;
 use packline_testkit::Random;
 use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{Except, assert_same, of_directory, of_model};
 use packline_tree::{Extent, Source as EntrySource};
+use packline_volume::ReadSettings;
 
 use super::*;
+use crate::verify::{Examiner, Finding, VerifySettings, verify};
 use crate::{FileHints, Start, Summary, Writer};
 
 /// The content of a file, and how far it was read.
-struct Reader(Vec<u8>, usize);
+pub(super) struct Reader(pub(super) Vec<u8>, pub(super) usize);
 
 impl EntrySource for Reader {
     fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
@@ -30,9 +33,19 @@ impl EntrySource for Reader {
 }
 
 fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec<u8>, Summary) {
+    pack_with(nodes, options, workers, verify, Lookup::default())
+}
+
+pub(super) fn pack_with(
+    nodes: &[Node],
+    options: &Options,
+    workers: usize,
+    verify: bool,
+    lookup: Lookup,
+) -> (Vec<u8>, Summary) {
     let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
-    let lookup = Default::default();
-    let start = Start { root: meta, defaults: meta, input: "test".into(), memory: usize::MAX, verify, lookup };
+    let (input, memory, scratch) = ("test".into(), usize::MAX, None);
+    let start = Start { root: meta, defaults: meta, input, memory, verify, lookup, scratch };
     let mut image = Vec::new();
     let mut writer = Writer::new(&mut image, options.clone(), Config::new(workers, 4 << 20), start).unwrap();
     for node in nodes {
@@ -47,18 +60,20 @@ fn pack(nodes: &[Node], options: &Options, workers: usize, verify: bool) -> (Vec
 }
 
 /// Options of each form and codec.
-fn all() -> impl Iterator<Item = Options> {
+pub(super) fn all() -> impl Iterator<Item = Options> {
     let options = |codec, minor| Options { kernel: Kernel::new(6, minor), ..Options::new(Spec::parse(codec).unwrap()) };
+    let large = Options { block_size: BlockSize::new(512 << 10).unwrap(), ..options("zstd", 10) };
     forms().into_iter().chain([
         options("lzma:level=2", 1),
         options("gzip:level=3", 6),
         options("lzma:level=2", 15),
         options("gzip:level=3", 15),
+        large,
     ])
 }
 
 /// A tree with files that have blocks in common.
-fn nodes(seed: u64) -> Vec<Node> {
+pub(super) fn nodes(seed: u64) -> Vec<Node> {
     let mut nodes = trees::random(seed, 80);
     let mut random = Random::new(seed);
     let common = random.prose(600_000);
@@ -139,8 +154,39 @@ fn equal_blocks_are_stored_once() {
         let (image, summary) = pack(&nodes, &options, 0, false);
         assert_eq!(options.segment_size().bytes() == segment, options.form() == Form::Clusters);
         let blocks = COUNT * segment / options.segment_size().bytes();
-        assert_eq!(summary.blocks, blocks as u64 + u64::from(options.form() == Form::Flat));
+        assert_eq!(summary.blocks, blocks as u64);
         assert!(image.len() < COUNT * segment + 100_000, "{}", image.len());
+    }
+}
+
+#[test]
+fn ends_of_uncompressed_files_follow_their_inodes() {
+    let mut random = Random::new(3);
+    let mut nodes = vec![Node::dir("")];
+    nodes.extend((0..500).map(|number| Node::file(format!("f{number}"), random.noise(100 + number))));
+    nodes.push(Node::file("long", random.noise(3 * 131_072 + 20_077)));
+    nodes.push(Node::file("hole", [&random.noise(4096)[..], &[0; 131_072], b"end"].concat()));
+    // There is no space after the inode.
+    nodes.push(Node::file("attributes", random.noise(2000)).xattr("user.a", "a".repeat(3000)));
+    let [none, ..] = forms();
+    let (image, summary) = pack(&nodes, &none, 2, true);
+    assert!(summary.end.metadata < 500 * (64 + 350) * 11 / 10, "{:?}", summary.end);
+    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), listener: None };
+    let image = open(image);
+    let mut found = Findings::default();
+    verify(&image, &VerifySettings { reading, inodes: 1 << 20, space: 1 << 20 }, &mut found).unwrap();
+    assert!(found.0.is_empty(), "{:?}", found.0);
+    compare(&nodes, &image);
+    let alone = Options { fragments: Fragments::Never, ..none };
+    assert!(pack(&nodes, &alone, 0, true).1.end.padded > 500 * BLOCK);
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Examiner for Findings {
+    fn found(&mut self, finding: Finding) {
+        self.0.push(finding);
     }
 }
 

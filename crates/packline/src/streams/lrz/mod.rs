@@ -174,6 +174,7 @@ pub(crate) fn pack_tree(
         Source::Stack(_) => return Err(not_one("sources that overlay each other")),
         #[cfg(feature = "oci")]
         Source::Oci(image) => return Err(not_one(&format!("the container image {}", image.name))),
+        Source::Tree(_) => return Err(not_one("a tree that a program built")),
         Source::Entries { name, .. } => return Err(not_one(&format!("the entries of {name}"))),
     };
     let mut output = open()?;

@@ -4,9 +4,10 @@ mod source;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_cache::Lookup;
+use packline_engine::Config;
 use packline_testkit::{Random, hostile};
 use packline_tree::Entry as TreeEntry;
 use packline_volume::{Node, Walk};

@@ -61,9 +61,10 @@ impl Demand {
     /// Adds a piece of which a range of bytes is needed.
     fn add(&mut self, unit: Option<(Unit, u64)>, within: std::ops::Range<u64>) {
         let Some((unit, start)) = unit else { return };
-        let (from, bytes) = match unit.is_plain() {
-            true => (unit.offset + start + within.start, within.end - within.start),
-            false => (unit.offset, unit.stored.into()),
+        let (from, bytes) = if unit.is_plain() {
+            (unit.offset + start + within.start, within.end - within.start)
+        } else {
+            (unit.offset, unit.stored.into())
         };
         self.stored += (from + bytes).next_multiple_of(PAGE_BYTES) - from / PAGE_BYTES * PAGE_BYTES;
         self.decoded += if unit.is_plain() { bytes } else { unit.length.into() };

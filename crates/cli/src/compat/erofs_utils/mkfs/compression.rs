@@ -11,6 +11,10 @@ const CONTENT_LEAST: u64 = 4 << 10;
 const CLUSTER_MOST: u64 = 1 << 20;
 /// Size of a file system block in bytes.
 pub const BLOCK: u64 = 4096;
+/// Size of a block of a tar in bytes.
+pub const TAR_BLOCK: u64 = 512;
+/// Largest chunk in bytes.
+const CHUNK_MOST: u64 = 1 << 30;
 /// Content that is compressed together, in clusters: a cluster of erofs-utils has about twice to four times its size.
 const CONTENT_OF_CLUSTER: u64 = 4;
 /// Levels of lzma from here on are those of 0 to 9 with more effort.
@@ -117,14 +121,18 @@ pub fn parse_cluster(text: &str) -> Result<u64, String> {
 }
 
 /// Parses the value of `-b`, which is rounded down to a power of two.
-pub fn parse_block(text: &str) -> Result<(), String> {
+pub fn parse_block(text: &str) -> Result<u64, String> {
     match parse_size(text)? {
-        size if (BLOCK..2 * BLOCK).contains(&size) => Ok(()),
-        size if (512..BLOCK).contains(&size) => {
-            Err(format!("blocks of {text} bytes are not supported yet; leave out -b for blocks of 4096 bytes"))
-        }
+        size if (TAR_BLOCK..2 * BLOCK).contains(&size) => Ok(1 << size.ilog2()),
         _ => Err(format!("invalid block size {text} (expected 4096, the page size)")),
     }
+}
+
+/// Parses the value of `--chunksize`.
+pub fn parse_chunk(text: &str) -> Result<u64, String> {
+    let size = parse_size(text)?;
+    let is_valid = size.is_power_of_two() && (BLOCK..=CHUNK_MOST).contains(&size);
+    if is_valid { Ok(size) } else { Err(format!("invalid chunksize {text} (expected a power of two, 4096 to 1 GiB)")) }
 }
 
 /// Parses the value of `--max-extent-bytes`. A negative value is a size without alignment.
@@ -206,7 +214,11 @@ mod tests {
         for wrong in ["", "k", "5000", "2m", "0"] {
             assert!(parse_cluster(wrong).is_err(), "{wrong}");
         }
-        assert_eq!((parse_block("4096"), parse_block("5000")), (Ok(()), Ok(())));
-        assert!(parse_block("512").unwrap_err().contains("leave out -b") && parse_block("8192").is_err());
+        assert_eq!((parse_block("4096"), parse_block("5000")), (Ok(4096), Ok(4096)));
+        assert!(parse_block("1000") == Ok(512) && parse_block("8192").is_err() && parse_block("500").is_err());
+        assert_eq!((parse_chunk("1m"), parse_chunk("4096")), (Ok(1 << 20), Ok(4096)));
+        for wrong in ["2048", "12288", "2g", "x"] {
+            assert!(parse_chunk(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
     }
 }

@@ -57,8 +57,8 @@ const WORDS: [Word; 17] = [
         "Give everything the time of the image; an owner above 65535 still has a larger inode",
     ),
     word("force-inode-extended", Effect::Idle, "Without effect: inodes keep all attributes"),
-    word("force-inode-blockmap", Effect::Refused("files are not stored as chunks"), "Refused"),
-    word("force-chunk-indexes", Effect::Refused("files are not stored as chunks"), "Refused"),
+    word("force-inode-blockmap", Effect::Refused("chunks on a device have indexes, others have none"), "Refused"),
+    word("force-chunk-indexes", Effect::Idle, "Without effect: chunks on a device have indexes, others need none"),
     word(
         "fragdedupe",
         Effect::Switch(|to, on| to.deduplicate_fragments = on),

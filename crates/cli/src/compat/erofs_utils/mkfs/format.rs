@@ -2,9 +2,9 @@
 
 use packline::requests::{ImageSummary, WrittenEnd};
 use packline_codec::Spec;
-use packline_erofs::{Fragments, Kernel, Options, Uuid};
+use packline_erofs::{BlockSize, Fragments, Kernel, Options, Place, Uuid};
 
-use super::compression::{BLOCK, content_size};
+use super::compression::{BLOCK, TAR_BLOCK, content_size};
 use super::extended::Features;
 use super::options::{FormatOptions, ImageUuid};
 use crate::ui::failure::Failure;
@@ -21,19 +21,56 @@ impl FormatOptions {
         Features::of(bits.chain(self.extended.iter().flat_map(|list| &list.0)))
     }
 
+    /// Returns where contents are stored; `is_index` is whether the image is an index of a tar.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that contradict each other.
+    pub fn place(&self, is_index: bool) -> Result<Place, Failure> {
+        let fault = match self {
+            FormatOptions { block_size: Some(TAR_BLOCK), .. } if is_index => None,
+            FormatOptions { block_size: Some(size), .. } if *size != BLOCK => {
+                return Err(Failure::usage(format!(
+                    "blocks of {size} bytes are not supported yet; leave out -b for blocks of 4096 bytes"
+                )));
+            }
+            FormatOptions { blobdev: Some(_), chunk: None, .. } => {
+                Some("--blobdev must be used together with --chunksize")
+            }
+            FormatOptions { chunk: Some(_), .. } if is_index => {
+                Some("--chunksize does not work with --tar=i, whose chunks are the contents of the tar")
+            }
+            FormatOptions { chunk: Some(_), algorithm: Some(_), .. } => {
+                Some("--chunksize does not work with -z; chunks are not compressed")
+            }
+            _ => None,
+        };
+        match fault {
+            Some(fault) => Err(Failure::usage(fault)),
+            None if is_index => Ok(Place::Tar),
+            None if self.blobdev.is_some() => Ok(Place::Blob),
+            None => Ok(Place::Image),
+        }
+    }
+
     /// Returns the options of an image that was created at a time in seconds since 1970.
     ///
     /// # Errors
     /// [`Failure::Usage`] for options that contradict each other.
-    pub fn options(&self, features: Features, created: u32) -> Result<Options, Failure> {
-        let codec = self.algorithm.as_ref().map_or(Spec::None, |algorithm| algorithm.codec.clone());
-        let mut options = Options::new(codec);
-        let algorithm = self.algorithm.as_ref();
-        options.block_size = content_size(self.cluster, self.max_extent_bytes, algorithm).map_err(Failure::usage)?;
+    pub fn options(&self, features: Features, created: u32, place: Place) -> Result<Options, Failure> {
+        // A tar is not compressed by its index.
+        let algorithm = self.algorithm.as_ref().filter(|_| place != Place::Tar);
+        let mut options = Options::new(algorithm.map_or(Spec::None, |algorithm| algorithm.codec.clone()));
+        options.place = place;
+        let size = match self.chunk {
+            Some(chunk) => BlockSize::new(chunk.min(BlockSize::MAX.into())).map_err(|error| error.to_string()),
+            None => content_size(self.cluster, self.max_extent_bytes, algorithm),
+        };
+        options.block_size = size.map_err(Failure::usage)?;
         options.fragments = if features.fragments { Fragments::default() } else { Fragments::Never };
-        options.deduplicate = features.deduplicate || features.fragments && features.deduplicate_fragments;
+        options.deduplicate =
+            features.deduplicate || self.chunk.is_some() || features.fragments && features.deduplicate_fragments;
         options.sparse = options.deduplicate;
-        options.pad = (u64::from(self.fsalignblks.max(1)) * BLOCK) as u32;
+        options.pad = (u64::from(self.fsalignblks.max(1)) * options.block()) as u32;
         options.created = created;
         options.label = self.label.clone().unwrap_or_default().into_bytes();
         options.uuid = match self.uuid {
@@ -64,14 +101,15 @@ pub fn statistics(summary: &ImageSummary) -> String {
     format!(
         "Build completed.\n------\n\
          Filesystem UUID: {}\n\
-         Filesystem total blocks: {} (of {BLOCK}-byte blocks)\n\
+         Filesystem total blocks: {} (of {}-byte blocks)\n\
          Filesystem total inodes: {}\n\
          Filesystem total metadata blocks: {}\n\
          Filesystem total deduplicated bytes (of source files): {}\n",
         packline_verity::Uuid(end.uuid),
-        end.padded / BLOCK,
+        end.padded / end.block + end.device_blocks,
+        end.block,
         end.inodes,
-        end.metadata.div_ceil(BLOCK),
+        end.metadata.div_ceil(end.block),
         image.saved.duplicate_bytes,
     )
 }

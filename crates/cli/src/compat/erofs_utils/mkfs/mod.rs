@@ -5,22 +5,28 @@ mod compression;
 mod extended;
 mod format;
 mod fs_config;
+mod hints;
+mod incremental;
 mod options;
 mod refused;
 mod source;
+mod tar;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use packline::requests::{ImageRequest, PackRequest};
+use packline_runtime::{OutputFile, must_differ};
 
 use crate::args::{Command, Compat, Invocation};
 use crate::compat::squashfs_tools::posix_regex;
+use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_pack};
 use crate::ui::target;
 use options::{AttributeOptions, FormatOptions, IdleOptions, RunOptions, SourceOptions, TimeOptions};
 use refused::Refused;
+use tar::TarMode;
 
 /// The most worker threads.
 const WORKERS_MOST: usize = 1024;
@@ -60,8 +66,14 @@ impl Command for MkfsErofs {
         "Clusters are filled from content of a fixed size, four times the size of -C. Each content is compressed once, on \
          all processors.",
         "Features of newer kernels are used only if an option asks for them; -Eztailpacking is -Efragments.",
-        "Blocks have 4096 bytes. Directories and metadata are not compressed.",
+        "Blocks have 4096 bytes, or 512 with --tar=i. Directories and metadata are not compressed.",
         "A tar that is empty, or that is cut off, is an error; 1.9.3 exits with 0.",
+        "With --tar=i, options about contents (-z, -C, --max-extent-bytes, --dsunit) have no effect. Sparse files of a tar are stored \
+         with their holes. A compressed tar needs --ungzip=FILE, and FILE is then the device; 1.9.3 writes an image of a device that no file \
+         has.",
+        "The files of --blobdev and --ungzip get their names together with the image, when all of them are complete.",
+        "--incremental writes a complete image, which replaces FILE at the end. The new image has the label and the UUID of the earlier one, \
+         unless -L or -U is given; all other options, such as -z, are those of the call.",
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
         "A symbolic link to a directory is followed if it is the source.",
@@ -90,21 +102,38 @@ impl Command for MkfsErofs {
 }
 
 impl MkfsErofs {
+    /// Opens a file that is written with the image.
+    fn open_beside(&self, path: &Path, io: &Io) -> Result<OutputFile, Failure> {
+        let others = self.sources.iter().chain([&self.image]);
+        let is_other = |other: &PathBuf| other == path || must_differ(other, path).is_err();
+        if let Some(other) = others.into_iter().find(|other| is_other(other)) {
+            return Err(Failure::failed(format!("{}: is also {}", path.escaped(), other.escaped())));
+        }
+        Ok(OutputFile::open(path, true, &io.temporaries)?)
+    }
+
     fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<PackRequest, Failure> {
         let epoch = self.times.epoch(io)?;
         let features = self.format.features();
-        let mut image = ImageRequest::new(self.format.options(features, self.times.created(epoch, io))?);
-        if let packline::requests::ImageOptions::Erofs(options) = &mut image.options {
-            options.xattrs = self.attributes.xattr_tolerance >= 0;
-        }
+        let place = self.format.place(self.source.tar_mode()? == Some(TarMode::Index))?;
+        let mut options = self.format.options(features, self.times.created(epoch, io), place)?;
+        options.xattrs = self.attributes.xattr_tolerance >= 0;
+        let old = self.open_old(&mut options)?;
+        let mut image = ImageRequest::new(options);
         image.offset = self.format.offset;
         image.changes = changes::changes(self, features, epoch, invocation, io)?;
         let filter = self.source.filter()?;
-        image.changes.filter.clone_from(&filter);
+        if old.is_none() {
+            image.changes.filter.clone_from(&filter);
+        }
+        image.hints = self.format.hints()?;
         if self.source.sort == Some(true) {
             image.order = Some(packline_archives::ContentOrder::default());
         }
-        let source = self.open_source(filter, io)?;
+        image.device = self.format.blobdev.as_deref().map(|path| self.open_beside(path, io)).transpose()?;
+        let copy = self.source.copy()?.map(|path| self.open_beside(path, io)).transpose()?;
+        let source = self.open_source(filter, copy.as_ref(), old, io)?;
+        image.copies.extend(copy);
         let mut request = PackRequest::new(source, target::image(&self.image, true, io)?, image);
         request.resources = io.host.resources_or(self.running.workers.map(|workers| workers.min(WORKERS_MOST)), None);
         request.temporaries = io.temporaries.clone();

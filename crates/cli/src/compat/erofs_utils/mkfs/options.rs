@@ -18,9 +18,9 @@ const LABEL_MOST: usize = 15;
 /// Options of the image's format.
 #[derive(Debug, clap::Args)]
 pub struct FormatOptions {
-    /// Set the size of blocks, which is rounded down to a power of two; only 4096 is supported
+    /// Set the size of blocks, which is rounded down to a power of two; only 4096 is supported, and 512 with --tar=i, which always has it
     #[arg(short = 'b', value_name = "BYTES", value_parser = text(compression::parse_block))]
-    pub block_size: Option<()>,
+    pub block_size: Option<u64>,
     /// Compress with NAME: lz4, lz4hc, lzma, deflate, libdeflate or zstd; LIST is a level, or level=N and for lzma lc=N, lp=N, pb=N.
     /// Without -z, nothing is compressed
     #[arg(short = 'z', value_name = "NAME[,LIST]", value_parser = text(compression::parse))]
@@ -31,6 +31,21 @@ pub struct FormatOptions {
     /// Compress at most this much content together
     #[arg(long, value_name = "BYTES", value_parser = text(compression::parse_extent))]
     pub max_extent_bytes: Option<u64>,
+    /// Store the content of files in FILE instead of the image, which then has only metadata. FILE is a device for mount -o device=FILE. Needs
+    /// --chunksize
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub blobdev: Option<PathBuf>,
+    /// Store content in chunks of this many bytes, a power of two, without compression. Equal chunks are stored once; larger chunks are compared in
+    /// pieces of 1 MiB
+    #[arg(long = "chunksize", value_name = "BYTES", value_parser = text(compression::parse_chunk))]
+    pub chunk: Option<u64>,
+    /// Start the data of each file at a multiple of this many blocks
+    #[arg(long, value_name = "BLOCKS", default_value = "0", value_parser = number::<u32>(0..=1 << 18))]
+    pub dsunit: u32,
+    /// Read from FILE which files are compressed: lines of a cluster size (0: not compressed), optionally the number of an algorithm (only 0),
+    /// and a POSIX extended regular expression of a path. The first match counts; a size other than 0 is -C
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub compress_hints: Option<PathBuf>,
     /// Set features of the format, separated by commas; see below
     #[arg(short = 'E', value_name = "WORDS", value_parser = crate::args::value::list(extended::parse))]
     pub extended: Vec<List<TypedWord>>,
@@ -125,7 +140,8 @@ pub struct SourceOptions {
     /// Leave out the paths that match a POSIX extended regular expression, and everything below them
     #[arg(long, value_name = "REGEX")]
     pub exclude_regex: Vec<OsString>,
-    /// Read a tar, from SOURCE or standard input. 'f' (default) stores its content; 'i' and 'headerball' are not supported yet
+    /// Read a tar, from SOURCE or standard input. 'f' (default) stores its content. 'i' stores only metadata, and the tar is the device: appended to
+    /// the image, or named by mount -o device=TAR. 'headerball' is not supported yet
     #[arg(long, value_name = "MODE", require_equals = true)]
     pub tar: Option<Option<String>>,
     /// Turn the whiteouts of AUFS in a tar into those of overlayfs, and leave out other attributes of overlayfs
@@ -138,15 +154,19 @@ pub struct SourceOptions {
     /// Store contents of a tar in the order of paths, or of the tar (none) [default: none]
     #[arg(long, value_name = "ORDER", value_parser = one_of([("path", true), ("none", false)]))]
     pub sort: Option<bool>,
-    /// Accepted without effect: the compression of a tar is detected. A file for the plain tar is not supported yet
+    /// Write the plain tar to FILE. The compression of a tar is always detected
     #[arg(long, visible_alias = "gzip", value_name = "FILE", require_equals = true)]
     pub ungzip: Option<Option<PathBuf>>,
-    /// Accepted without effect: the compression of a tar is detected. A file for the plain tar is not supported yet
+    /// Same as --ungzip
     #[arg(long, visible_alias = "unlzma", value_name = "FILE", require_equals = true)]
     pub unxz: Option<Option<PathBuf>>,
     /// Write all data, the default; 'rvsp' and '0' are not supported yet
-    #[arg(long, value_name = "MODE", require_equals = true)]
+    #[arg(long, value_name = "MODE", require_equals = true, overrides_with = "incremental")]
     pub clean: Option<Option<String>>,
+    /// Add the source to the image FILE, as a layer over it, and write the result to FILE. Options apply to all entries. 'rvsp' and '0' are not
+    /// supported yet
+    #[arg(long, value_name = "MODE", require_equals = true, overrides_with = "clean")]
+    pub incremental: Option<Option<String>>,
 }
 
 /// Output, and the machine.
@@ -177,6 +197,9 @@ pub struct IdleOptions {
     /// Accepted without effect: directories are not compressed, as with --zD=1 of erofs-utils 1.9.3
     #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, require_equals = true)]
     compressed_directories: Option<Option<String>>,
+    /// Accepted without effect: --incremental writes a complete image, so no space is reserved in the root
+    #[arg(long, value_name = "BYTES", value_parser = c_number())]
+    root_xattr_isize: Option<u64>,
     /// Accepted without effect: a prefix only makes names shorter in the image
     #[arg(long, value_name = "PREFIX")]
     xattr_prefix: Vec<OsString>,

@@ -14,14 +14,8 @@ enum Values {
 }
 
 /// The rejected options: name or letter, values, and how to go on.
-const REFUSED: [(&str, Values, &str); 13] = [
+const REFUSED: [(&str, Values, &str); 7] = [
     ("m", Values::One, "leave it out; metadata is not compressed"),
-    ("blobdev", Values::One, "leave it out; all content is in the image"),
-    ("chunksize", Values::One, "-Ededupe stores equal content once"),
-    ("incremental", Values::Optional, "'packline pack --overlay OLD.erofs DIR NEW.erofs' writes a complete image"),
-    ("compress-hints", Values::One, "leave it out; what does not compress is stored as it is"),
-    ("dsunit", Values::One, "leave it out; content starts at multiples of 4096 bytes"),
-    ("root-xattr-isize", Values::One, "leave it out"),
     ("gzinfo", Values::Optional, "leave it out"),
     ("oci", Values::Optional, "'packline pack oci:DIR IMAGE' packs a container image on this machine"),
     ("s3", Values::One, "copy the files to a directory first"),

@@ -1,17 +1,20 @@
-//! The source: a directory, or a tar from a file or standard input.
+//! The source: a directory, or a tar from a file or standard input; and the image under it, with --incremental.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use packline::Source;
 use packline::requests::Stack;
 use packline_archives::Whiteouts;
+use packline_image::OpenedImage;
+use packline_runtime::OutputFile;
 use packline_tree::{DirectoryOptions, PathFilter, Patterns};
 
 use super::MkfsErofs;
 use super::options::SourceOptions;
+use super::tar::TarMode;
 use crate::args::wrong;
 use crate::compat::squashfs_tools::posix_regex;
-use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -20,65 +23,95 @@ use crate::ui::io::Io;
 const READERS: usize = 4;
 
 impl MkfsErofs {
-    /// Returns the source; a directory leaves out what `filter` leaves out.
-    pub(super) fn open_source(&self, filter: Option<PathFilter>, io: &mut Io) -> Result<Source, Failure> {
-        self.source.refuse()?;
-        let is_tar = self.source.tar.is_some();
+    /// Returns the source, over `old` if there is an earlier image; a directory leaves out what `filter` leaves out. A tar is also written to
+    /// `copy`.
+    pub(super) fn open_source(
+        &self,
+        filter: Option<PathFilter>,
+        copy: Option<&OutputFile>,
+        old: Option<OpenedImage>,
+        io: &mut Io,
+    ) -> Result<Source, Failure> {
+        let mode = self.source.tar_mode()?;
+        let is_tar = mode.is_some();
         if let Some(further) = self.sources.get(1) {
             return Err(Failure::usage(format!("unexpected argument: {}", further.escaped())));
         }
-        let source = match self.sources.first() {
-            Some(path) if is_tar => {
-                packline_runtime::must_differ(path, &self.image)?;
-                Source::tar_file(path)
-            }
-            None if is_tar => Source::TarStream { name: STDIN.to_string(), stream: io.take_stdin(Some(&self.image))? },
-            Some(path) if path.is_dir() => {
+        let source = match (self.sources.first(), mode) {
+            (path, Some(mode)) => self.open_tar(path.map(PathBuf::as_path), mode, copy, io)?,
+            (Some(path), None) if path.is_dir() => {
                 let mut options = DirectoryOptions::new(READERS);
                 options.xattrs = self.attributes.xattr_tolerance >= 0;
                 options.hard_links = !self.attributes.hard_dereference;
                 options.filter = filter;
                 Source::Directory { path: path.clone(), options }
             }
-            Some(path) => {
+            (Some(path), None) => {
                 let hint = "a directory, or --tar and a tar; 'packline pack OLD NEW.erofs' converts an image";
                 return Err(Failure::failed(format!("{}: not a directory (expected {hint})", path.escaped())));
             }
-            None => return Err(Failure::usage("missing argument: SOURCE(s)")),
+            (None, None) => return Err(Failure::usage("missing argument: SOURCE(s)")),
         };
         let hard_links = !self.attributes.hard_dereference;
         let whiteouts = match self.source.ovlfs_strip {
             Some(true) => Whiteouts::Apply,
             _ if is_tar && self.source.aufs => Whiteouts::Keep,
-            _ if is_tar && !hard_links => Whiteouts::Ignore,
+            _ if is_tar && !hard_links || old.is_some() => Whiteouts::Ignore,
             _ => return Ok(source),
         };
-        Ok(Source::Stack(Stack { layers: vec![source], whiteouts, remove: Patterns::new(), hard_links }))
+        let layers = old.map(Source::Image).into_iter().chain([source]).collect();
+        Ok(Source::Stack(Stack { layers, whiteouts, remove: Patterns::new(), hard_links }))
     }
 }
 
 impl SourceOptions {
-    /// Rejects values that are not supported.
-    fn refuse(&self) -> Result<(), Failure> {
-        let refused =
-            |long: &str, value: &str, hint: &str| Err(wrong(long, format!("'{value}' is not supported yet; {hint}")));
-        if let Some(Some(mode)) = &self.tar {
-            let (mode, map) = mode.split_once(',').map_or((mode.as_str(), None), |(mode, map)| (mode, Some(map)));
-            if matches!(mode, "i" | "0" | "headerball") {
-                return refused("tar", mode, "--tar=f stores the content in the image");
-            }
-            if map.is_some_and(|map| !map.is_empty()) {
-                return refused("tar", "MAPFILE", "leave it out");
+    /// Returns how a tar is read; `None` for a directory.
+    pub(super) fn tar_mode(&self) -> Result<Option<TarMode>, Failure> {
+        let Some(mode) = &self.tar else { return Ok(None) };
+        let mode = mode.as_deref().unwrap_or_default();
+        let (mode, map) = mode.split_once(',').map_or((mode, ""), |(mode, map)| (mode, map));
+        if !map.is_empty() {
+            return Err(not_supported("tar", "MAPFILE", "leave it out"));
+        }
+        match mode {
+            "headerball" => Err(not_supported("tar", mode, "--tar=f stores the content in the image")),
+            "i" | "0" => Ok(Some(TarMode::Index)),
+            _ => Ok(Some(TarMode::Contents)),
+        }
+    }
+
+    /// Returns whether the source is added to an earlier image.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for another mode than writing all data, and for sources that cannot be added.
+    pub(super) fn is_incremental(&self) -> Result<bool, Failure> {
+        for (long, mode) in [("clean", &self.clean), ("incremental", &self.incremental)] {
+            if let Some(Some(mode)) = mode
+                && mode != "data"
+            {
+                return Err(not_supported(long, mode, "all data is written by default"));
             }
         }
-        for (long, dump) in [("ungzip", &self.ungzip), ("unxz", &self.unxz)] {
-            if let Some(Some(file)) = dump {
-                return refused(long, &file.escaped(), "'tee' writes a copy of the stream");
+        let is_incremental = self.incremental.is_some();
+        match self.tar_mode()? {
+            Some(TarMode::Index) if is_incremental => {
+                Err(wrong("incremental", "does not work with --tar=i; --tar=f stores the content in the image"))
             }
+            Some(_) if is_incremental && !(self.exclude_path.is_empty() && self.exclude_regex.is_empty()) => {
+                Err(wrong("incremental", "does not work with --exclude-path and --exclude-regex for a tar"))
+            }
+            _ => Ok(is_incremental),
         }
-        match &self.clean {
-            Some(Some(mode)) if mode != "data" => refused("clean", mode, "all data is written by default"),
-            _ => Ok(()),
+    }
+
+    /// Returns the file that gets the plain tar, if there is one.
+    pub(super) fn copy(&self) -> Result<Option<&Path>, Failure> {
+        let mut files = self.ungzip.iter().chain(&self.unxz).flatten();
+        match (files.next(), files.next()) {
+            (None, _) => Ok(None),
+            (Some(_), Some(_)) => Err(wrong("unxz", "does not work with --ungzip=FILE; one FILE is enough")),
+            (Some(_), None) if self.tar.is_none() => Err(wrong("ungzip", "FILE needs --tar")),
+            (Some(file), None) => Ok(Some(file)),
         }
     }
 
@@ -97,6 +130,10 @@ impl SourceOptions {
             paths.contains(path) || expressions.iter().any(|expression| expression.is_match(path))
         })))
     }
+}
+
+fn not_supported(long: &str, value: &str, hint: &str) -> Failure {
+    wrong(long, format!("'{value}' is not supported yet; {hint}"))
 }
 
 /// Returns a path without slashes at its ends.

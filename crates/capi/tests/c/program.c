@@ -1,0 +1,260 @@
+/* Uses each function of the C interface once, and a few of them wrongly. */
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <packline.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Ends the program if a call failed. */
+static void check(int succeeded, packline_error *error, const char *call)
+{
+    if (succeeded)
+        return;
+    fprintf(stderr, "%s: %s\n", call, error ? packline_error_message(error) : "no error");
+    exit(1);
+}
+
+/* Expects that a call failed with a kind, and frees its error. */
+static void failed(int kind, packline_error **error, const char *call)
+{
+    if (!*error || packline_error_kind(*error) != kind) {
+        fprintf(stderr, "%s: %s\n", call, *error ? packline_error_message(*error) : "no error");
+        exit(1);
+    }
+    packline_error_free(*error);
+    *error = NULL;
+}
+
+static int64_t count_down(void *context, void *buffer, size_t size)
+{
+    size_t *left = context;
+    size_t count = *left < size ? *left : size;
+    memset(buffer, 'r', count);
+    *left -= count;
+    return (int64_t)count;
+}
+
+static int64_t broken(void *context, void *buffer, size_t size)
+{
+    (void)context, (void)buffer, (void)size;
+    return -1;
+}
+
+struct seen {
+    unsigned entries, reports, links;
+};
+
+static void on_entry(void *context, const char *path)
+{
+    assert(path);
+    ((struct seen *)context)->entries++;
+}
+
+static void on_advance(void *context, const packline_progress *progress)
+{
+    assert(progress->content_bytes > 0);
+    ((struct seen *)context)->reports++;
+}
+
+static int on_listed(void *context, const packline_entry *entry)
+{
+    struct seen *seen = context;
+    seen->entries++;
+    seen->links += entry->type == PACKLINE_SYMLINK;
+    return 0;
+}
+
+static int on_first(void *context, const packline_entry *entry)
+{
+    (void)entry;
+    ((struct seen *)context)->entries++;
+    return 1;
+}
+
+static int on_xattr(void *context, const char *name, const void *value, size_t length)
+{
+    (void)context, (void)name, (void)value, (void)length;
+    abort();
+}
+
+static void *read_part(void *context)
+{
+    const packline_file *file = context;
+    char bytes[1000];
+    packline_error *error = NULL;
+    for (uint64_t offset = 0; offset < 100000; offset += 500) {
+        int64_t count = packline_file_read_at(file, offset, bytes, sizeof bytes, &error);
+        check(count == (offset + 1000 > 100000 ? 500 : 1000), error, "packline_file_read_at");
+        assert(bytes[0] == 'r' && bytes[count - 1] == 'r');
+    }
+    return NULL;
+}
+
+static void pack(void)
+{
+    packline_error *error = NULL;
+    size_t sized = 100000, unsized_bytes = 5000;
+    packline_attributes attributes = {0750, 1, 2, 1700000000, 5};
+    packline_tree *tree = packline_tree_new();
+    check(!packline_tree_bytes(tree, "etc/motd", "hello\n", 6, &attributes, &error), error, "bytes");
+    check(!packline_tree_file(tree, "self", "/proc/self/exe", NULL, &error), error, "file");
+    check(!packline_tree_reader(tree, "r/sized", count_down, &sized, 100000, NULL, &error), error, "reader");
+    check(!packline_tree_reader(tree, "r/unsized", count_down, &unsized_bytes, -1, NULL, &error), error, "reader");
+    check(!packline_tree_directory(tree, "empty", NULL, &error), error, "directory");
+    check(!packline_tree_symlink(tree, "link", "etc/motd", NULL, &error), error, "symlink");
+    check(!packline_tree_hard_link(tree, "etc/issue", "etc/motd", &error), error, "hard link");
+    check(!packline_tree_special(tree, "null", PACKLINE_CHAR_DEVICE, 1, 3, NULL, &error), error, "special");
+    assert(packline_tree_special(tree, "x", PACKLINE_FILE, 0, 0, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "special");
+    assert(packline_tree_bytes(tree, "../x", "", 0, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "bytes");
+
+    struct seen seen = {0, 0, 0};
+    packline_observer observer = {&seen, on_entry, on_advance, NULL};
+    packline_cancel *cancel = packline_cancel_new();
+    packline_packed packed;
+    packline_packer *packer = packline_packer_new();
+    check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
+    check(!packline_packer_set(packer, "codec=zstd:level=3", &error), error, "set");
+    check(!packline_packer_set(packer, "exclude=/self", &error), error, "set");
+    assert(packline_packer_set(packer, "level=3", &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "set");
+    packline_packer_observe(packer, &observer);
+    packline_packer_use_cancel(packer, cancel);
+    check(!packline_packer_run(packer, "a.sqfs", &packed, &error), error, "run");
+    assert(packed.content_bytes == 105006 && packed.errors == 0 && seen.entries >= 7 && seen.reports > 0);
+    assert(packline_packer_run(packer, "b.sqfs", NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "run");
+    packline_packer_free(packer);
+
+    tree = packline_tree_new();
+    check(!packline_tree_reader(tree, "broken", broken, NULL, 5, NULL, &error), error, "reader");
+    packer = packline_packer_new();
+    check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
+    assert(packline_packer_run(packer, "b.sqfs", NULL, &error) == -1);
+    failed(PACKLINE_ERROR_IO, &error, "run");
+    packline_packer_free(packer);
+
+    packer = packline_packer_new();
+    packline_cancel_set(cancel);
+    check(!packline_packer_add_directory(packer, ".", &error), error, "add_directory");
+    packline_packer_use_cancel(packer, cancel);
+    assert(packline_packer_run(packer, "c.sqfs", NULL, &error) == -1);
+    failed(PACKLINE_ERROR_CANCELLED, &error, "run");
+    packline_packer_free(packer);
+    packline_cancel_free(cancel);
+}
+
+static void inspect(const packline_image *image)
+{
+    packline_error *error = NULL;
+    packline_entry entry, other;
+    struct seen seen = {0, 0, 0};
+    char target[4];
+    check(!packline_stat(image, "/etc/motd", &entry, &error), error, "stat");
+    assert(entry.type == PACKLINE_FILE && entry.size == 6 && entry.mode == 0750 && entry.uid == 1 && entry.gid == 2);
+    assert(entry.mtime == 1700000000 && entry.links == 2 && !entry.path);
+    check(!packline_stat(image, "etc/issue", &other, &error), error, "stat");
+    assert(entry.id == other.id);
+    check(!packline_stat(image, "null", &entry, &error), error, "stat");
+    assert(entry.type == PACKLINE_CHAR_DEVICE && entry.major == 1 && entry.minor == 3);
+    assert(packline_stat(image, "none", &entry, &error) == -1);
+    assert(!strcmp(packline_error_entry(error), "none") && packline_error_path(error));
+    assert(packline_error_offset(error) == -1);
+    failed(PACKLINE_ERROR_NOT_FOUND, &error, "stat");
+    check(!packline_walk(image, NULL, on_listed, &seen, &error), error, "walk");
+    assert(seen.entries == 10 && seen.links == 1);
+    seen.entries = 0;
+    check(!packline_walk(image, "etc", on_listed, &seen, &error), error, "walk");
+    assert(seen.entries == 3);
+    seen.entries = 0;
+    check(!packline_list(image, "etc", on_listed, &seen, &error), error, "list");
+    assert(seen.entries == 2);
+    seen.entries = 0;
+    check(!packline_walk(image, NULL, on_first, &seen, &error), error, "walk");
+    assert(seen.entries == 1);
+    assert(packline_walk(image, NULL, NULL, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "walk");
+    assert(packline_readlink(image, "link", target, sizeof target, &error) == 8 && !memcmp(target, "etc/", 4));
+    assert(packline_readlink(image, "etc", NULL, 0, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "readlink");
+    check(!packline_xattrs(image, "etc", on_xattr, NULL, &error), error, "xattrs");
+}
+
+static void read_file(const packline_image *image)
+{
+    packline_error *error = NULL;
+    pthread_t threads[4];
+    packline_file *file = packline_file_open(image, "r/sized", &error);
+    check(file != NULL, error, "file_open");
+    assert(packline_file_size(file) == 100000);
+    for (int thread = 0; thread < 4; thread++)
+        assert(!pthread_create(&threads[thread], NULL, read_part, file));
+    for (int thread = 0; thread < 4; thread++)
+        assert(!pthread_join(threads[thread], NULL));
+    packline_file_free(file);
+    assert(!packline_file_open(image, "etc", &error));
+    failed(PACKLINE_ERROR_INVALID, &error, "file_open");
+    assert(!packline_file_open(NULL, "etc", NULL));
+}
+
+static void open_all(void)
+{
+    packline_error *error = NULL;
+    static char bytes[1 << 20];
+    int descriptor = open("a.sqfs", O_RDONLY);
+    assert(descriptor >= 0);
+    ssize_t length = read(descriptor, bytes, sizeof bytes);
+    assert(length > 0);
+    packline_image *images[3] = {
+        packline_open("a.sqfs", &error),
+        packline_open_fd(descriptor, &error),
+        packline_open_memory(bytes, (size_t)length, &error),
+    };
+    close(descriptor);
+    for (int number = 0; number < 3; number++) {
+        check(images[number] != NULL, error, "open");
+        inspect(images[number]);
+        read_file(images[number]);
+    }
+    check(!packline_extract(images[2], "etc", "unpacked", NULL, &error), error, "extract");
+    assert(access("unpacked/etc/motd", R_OK) == 0 && access("unpacked/link", F_OK) != 0);
+
+    packline_packer *packer = packline_packer_new();
+    packline_tree *tree = packline_tree_new();
+    packline_packed packed;
+    check(!packline_tree_bytes(tree, "etc/motd", "new\n", 4, NULL, &error), error, "bytes");
+    check(!packline_packer_add_image(packer, images[0], &error), error, "add_image");
+    check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
+    check(!packline_packer_set(packer, "codec=zstd:level=3", &error), error, "set");
+    check(!packline_packer_run(packer, "d.sqfs", &packed, &error), error, "run");
+    packline_packer_free(packer);
+    for (int number = 0; number < 3; number++)
+        packline_image_free(images[number]);
+
+    assert(!packline_open("none", &error));
+    failed(PACKLINE_ERROR_NOT_FOUND, &error, "open");
+    memset(bytes + 200, 0xff, 3000);
+    assert(!packline_open_memory("text", 4, &error));
+    failed(PACKLINE_ERROR_WRONG_FORMAT, &error, "open_memory");
+    packer = packline_packer_new();
+    check(!packline_packer_add_tar(packer, "none.tar", &error), error, "add_tar");
+    assert(packline_packer_run(packer, "e.sqfs", NULL, &error) == -1);
+    failed(PACKLINE_ERROR_NOT_FOUND, &error, "run");
+    packline_packer_free(packer);
+}
+
+int main(void)
+{
+    assert(strlen(packline_version()) >= 5);
+    pack();
+    open_all();
+    packline_image_free(NULL);
+    packline_tree_free(packline_tree_new());
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,68 @@
+//! Reads the record at the end of an image.
+
+use packline_engine::CancelToken;
+use packline_runtime::unless_cancelled;
+use packline_volume::ReadError;
+
+use super::Image;
+use super::map::window::ReadBytes;
+use crate::format::corrupt;
+use crate::format::record::{LENGTH_BYTES, RECORD_BYTES, Record};
+use crate::options::BLOCK;
+
+/// Bytes that are read at a time for the checksum.
+const STEP: u64 = 256 << 10;
+
+/// Returns the record of an image and its address; `None` if the image has none that this version knows.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] if the record is damaged, [`ReadError::Input`].
+pub(crate) fn read_record(image: &Image) -> Result<Option<(u64, Record)>, ReadError> {
+    let superblock = image.superblock();
+    let end = superblock.blocks.saturating_mul(superblock.block_size());
+    let store = image.contents().store();
+    let Some(at) = end.checked_sub(RECORD_BYTES as u64).filter(|_| end <= store.regions().size()) else {
+        return Ok(None);
+    };
+    let mut bytes = [0; RECORD_BYTES];
+    store.read(at, &mut bytes)?;
+    let Some(record) = Record::decode(&bytes, at)? else { return Ok(None) };
+    let data_most = at.saturating_sub(record.lengths_bytes() as u64);
+    if !(BLOCK..=data_most).contains(&record.data_end) {
+        let what = format!("a data area up to byte {}", record.data_end);
+        return Err(corrupt(at, what, format!("an end from {BLOCK} to {data_most}")));
+    }
+    Ok(Some((at, record)))
+}
+
+/// Returns the lengths of the segments of the packed inode.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
+pub(crate) fn read_lengths(image: &Image, at: u64, record: &Record) -> Result<Vec<u32>, ReadError> {
+    let mut bytes = vec![0; record.lengths_bytes()];
+    let start = at - bytes.len() as u64;
+    image.contents().store().read(start, &mut bytes)?;
+    if crc32fast::hash(&bytes) != record.lengths.1 {
+        return Err(corrupt(start, "lengths that do not match their checksum", "the lengths of the record"));
+    }
+    Ok(bytes.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+}
+
+/// Returns the CRC-32 of the data area, which ends at `end`.
+///
+/// # Errors
+/// [`ReadError::Input`]; [`ReadError::Work`].
+pub(crate) fn data_checksum(image: &Image, end: u64, cancel: &CancelToken) -> Result<u32, ReadError> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut buffer = vec![0; STEP as usize];
+    let mut at = BLOCK;
+    while at < end {
+        unless_cancelled(cancel)?;
+        let bytes = &mut buffer[..(end - at).min(STEP) as usize];
+        image.contents().store().read(at, bytes)?;
+        hasher.update(bytes);
+        at += bytes.len() as u64;
+    }
+    Ok(hasher.finalize())
+}

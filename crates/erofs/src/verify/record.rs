@@ -1,0 +1,27 @@
+//! The checksum of the data, which the record at the end of an image has.
+
+use packline_volume::{ReadError, Report};
+
+use super::VerifySettings;
+use crate::options::BLOCK;
+use crate::read::Image;
+use crate::read::record::{data_checksum, read_record};
+
+/// Compares the data with the checksum, if no other fault was found: decoders do not check each bit.
+pub(super) fn check(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<(), ReadError> {
+    if report.totals.faults > 0 {
+        return Ok(());
+    }
+    // A damaged record was reported before.
+    let Ok(Some((_, record))) = read_record(image) else { return Ok(()) };
+    match data_checksum(image, record.data_end, &settings.reading.engine.cancel) {
+        Ok(found) if found == record.data => {}
+        Ok(found) => {
+            // The offset follows: the start of the data, because nothing says where the change is.
+            let what = format!("changed content, in an unknown file: checksum {found:#010x} of the data, which begins");
+            report.fault(BLOCK, what, format!("{:#010x}, the checksum that pack stored", record.data));
+        }
+        Err(error) => report.unread(None, error)?,
+    }
+    Ok(())
+}

@@ -40,7 +40,7 @@ pub struct Options {
     /// Random pages of a run
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pages: usize,
-    /// Runs of each extraction
+    /// Runs of each extraction; 0 leaves them out
     #[arg(long, value_name = "N", default_value_t = 3)]
     extractions: usize,
     #[command(flatten)]
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         }
         first.get_or_insert(images);
     }
-    if let Some(images) = &first {
+    if let Some(images) = first.as_ref().filter(|_| options.extractions > 0) {
         extract::measure(options, &programs, images, &mut report)?;
     }
     let page = report.page(options);

@@ -64,7 +64,7 @@ fn policy() -> Result<(), String> {
     shell::run(shell::cargo().args(["deny", "--offline", "--workspace", "check", "bans", "licenses", "sources"]))
 }
 
-/// Checks that the program compiles with exactly the oldest Rust that the manifests promise, if rustup has it.
+/// Checks that the program compiles with exactly the oldest Rust that the manifests promise. CI leaves it out: it compiles everything again.
 pub fn oldest_rust() -> Result<(), String> {
     let path = shell::root().join("Cargo.toml");
     let manifest = std::fs::read_to_string(&path).map_err(|cause| format!("{}: {cause}", path.display()))?;
@@ -76,8 +76,7 @@ pub fn oldest_rust() -> Result<(), String> {
         command
     };
     if shell::output(rust("rustc").arg("--version")).is_err() {
-        shell::print_error(&format!("oldest Rust: {toolchain} is not installed; rustup toolchain install {toolchain}"));
-        return Ok(());
+        return Err(format!("Rust {toolchain} is not installed; rustup toolchain install {toolchain}"));
     }
     let target = environment::target_directory().join("oldest-rust");
     let check = ["check", "--quiet", "--locked", "--package", "packline-cli"];

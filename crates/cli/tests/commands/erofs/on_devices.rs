@@ -98,7 +98,7 @@ fn an_index_has_the_tree_of_the_index_that_erofs_utils_writes() {
     made(&sandbox, &["--tar=i", "ours.erofs", "small.tar"]);
     let devices = ["--old-device", "small.tar", "--new-device", "small.tar"];
     let ran = sandbox.run(&[&["diff"], &devices[..], &["ours.erofs", "tarindex.erofs"]].concat());
-    // The tar has no root. That of erofs-utils has the time of the image.
+    // The tar has no root. The root of erofs-utils has the time of the image.
     let expected = "! .: permissions 0755 -> 0777\n! .: time 1970-01-01 00:00:00 -> 2017-07-14 02:40:00\n";
     assert_eq!(ran.text(), expected, "{ran:?}");
 }

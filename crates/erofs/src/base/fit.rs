@@ -47,9 +47,12 @@ fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
     }
     let is_wide = superblock.has(incompat::WIDE);
     if is_wide != (options.form() == Form::Extents) {
-        let form = |is_wide| if is_wide { "clusters of any number of bytes" } else { "clusters of whole blocks" };
-        let expected = format!("{}, as in the new image", form(!is_wide));
-        return Err(BaseError::fit(format!("has {}", form(is_wide)), expected));
+        let (what, expected) = if is_wide {
+            ("has clusters of any number of bytes", "clusters of whole blocks, as in the new image")
+        } else {
+            ("has clusters of whole blocks", "clusters of any number of bytes, as in the new image")
+        };
+        return Err(BaseError::fit(what, expected));
     }
     Ok(())
 }

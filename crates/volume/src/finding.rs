@@ -55,7 +55,7 @@ pub struct Verified {
     pub content: u64,
     pub faults: u64,
     pub notes: u64,
-    /// Data blocks and fragment blocks without any checksum, in which changes are not noticed.
+    /// Data blocks and fragment blocks without any checksum, in which changes are not noticed; in an EROFS image, files.
     pub unchecked: u64,
 }
 

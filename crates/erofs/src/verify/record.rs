@@ -7,13 +7,17 @@ use crate::options::BLOCK;
 use crate::read::Image;
 use crate::read::record::{PlacedRecord, data_checksum, read_record};
 
-/// Compares the data with the checksum, if no other fault was found: decoders do not check each bit.
+/// Compares the data with the checksum, if no other fault was found: decoders do not check each bit. Counts the files of an image without a
+/// record.
 pub(super) fn check(image: &Image, settings: &VerifySettings, report: &mut Report<'_>) -> Result<(), ReadError> {
+    // A damaged record was reported before.
+    let Ok(Some(PlacedRecord { record, .. })) = read_record(image) else {
+        report.totals.unchecked = report.totals.files;
+        return Ok(());
+    };
     if report.totals.faults > 0 {
         return Ok(());
     }
-    // A damaged record was reported before.
-    let Ok(Some(PlacedRecord { record, .. })) = read_record(image) else { return Ok(()) };
     match data_checksum(image, record.data_end, &settings.reading.engine.cancel) {
         Ok(found) if found == record.data => {}
         Ok(found) => {

@@ -123,6 +123,9 @@ mod tests {
 
     #[test]
     fn measures_commands_in_their_directory() {
+        if !packline_testkit::tools::need(&["time"]) {
+            return;
+        }
         let place = tempfile::tempdir().unwrap();
         let bench = Bench { directory: place.path(), runs: 2 };
         let task = Task {

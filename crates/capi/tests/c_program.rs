@@ -9,10 +9,9 @@ use std::process::Command;
 
 use packline_testkit::tools::{need, run};
 
-/// The folder with the built library: tests are in `deps` below it.
+/// The folder with the built library, which is that of the test.
 fn target() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().and_then(Path::parent).unwrap().to_path_buf()
+    std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
 fn header() -> PathBuf {

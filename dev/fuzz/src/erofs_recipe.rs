@@ -39,17 +39,17 @@ impl<'a> Recipe<'a> {
         (0..self.byte() % 9).fold(0, |number, _| number << 8 | u64::from(self.byte()))
     }
 
-    fn choice<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[usize::from(self.byte()) % choices.len()]
+    fn choice<'c, T>(&mut self, choices: &'c [T]) -> &'c T {
+        &choices[usize::from(self.byte()) % choices.len()]
     }
 
     /// Returns valid options; `None` if the kernel lacks the codec.
     pub fn options(&mut self) -> Option<Options> {
-        let mut options = Options::new(Spec::parse(self.choice(&CODECS)).expect("a codec"));
-        let (major, minor) = self.choice(&KERNELS);
+        let mut options = Options::new(Spec::parse(*self.choice(&CODECS)).expect("a codec"));
+        let (major, minor) = *self.choice(&KERNELS);
         options.kernel = Kernel::new(major, minor);
         options.block_size = BlockSize::new(4096 << (self.byte() % 9)).expect("a size in range");
-        options.fragments = self.choice(&[Fragments::Always, Fragments::SmallFiles, Fragments::Never]);
+        options.fragments = *self.choice(&[Fragments::Always, Fragments::SmallFiles, Fragments::Never]);
         let flags = self.byte();
         options.deduplicate = flags & 1 == 0;
         options.sparse = flags & 2 == 0;
@@ -134,7 +134,7 @@ impl<'a> Recipe<'a> {
     }
 
     fn add_xattr(&mut self, node: &mut Node) {
-        let prefix = self.choice(&["user.", "trusted.", "security.", "trusted.overlay."]);
+        let prefix = *self.choice(&["user.", "trusted.", "security.", "trusted.overlay."]);
         let name = format!("{prefix}{}", "n".repeat(1 + usize::from(self.byte() % 200)));
         let value = match self.byte() {
             length @ 0..64 => vec![b'v'; length.into()],

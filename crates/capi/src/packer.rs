@@ -94,6 +94,26 @@ pub unsafe extern "C" fn packline_packer_free(packer: *mut PacklinePacker) {
     unsafe { free(packer) };
 }
 
+/// Adds a source.
+///
+/// # Safety
+/// (1); `error` is NULL or valid for a write.
+unsafe fn add(
+    packer: *mut PacklinePacker,
+    error: *mut *mut PacklineError,
+    source: impl FnOnce() -> Result<Source, PacklineError>,
+) -> c_int {
+    // SAFETY: (1), and the contract of this function.
+    unsafe {
+        guard(error, -1, || {
+            // A tree is taken and freed even if there is no packer.
+            let source = source();
+            handle_mut(packer, "packer")?.sources.push(source?);
+            Ok(0)
+        })
+    }
+}
+
 /// Adds a directory.
 ///
 /// # Safety
@@ -105,12 +125,7 @@ pub unsafe extern "C" fn packline_packer_add_directory(
     error: *mut *mut PacklineError,
 ) -> c_int {
     // SAFETY: (1), (2), and the contract of this function.
-    unsafe {
-        guard(error, -1, || {
-            handle_mut(packer, "packer")?.sources.push(Source::directory(path(name, "path")?));
-            Ok(0)
-        })
-    }
+    unsafe { add(packer, error, || Ok(Source::directory(path(name, "path")?))) }
 }
 
 /// Adds a tar.
@@ -124,12 +139,7 @@ pub unsafe extern "C" fn packline_packer_add_tar(
     error: *mut *mut PacklineError,
 ) -> c_int {
     // SAFETY: (1), (2), and the contract of this function.
-    unsafe {
-        guard(error, -1, || {
-            handle_mut(packer, "packer")?.sources.push(Source::tar_file(path(name, "path")?));
-            Ok(0)
-        })
-    }
+    unsafe { add(packer, error, || Ok(Source::tar_file(path(name, "path")?))) }
 }
 
 /// Adds an image.
@@ -143,12 +153,7 @@ pub unsafe extern "C" fn packline_packer_add_image(
     error: *mut *mut PacklineError,
 ) -> c_int {
     // SAFETY: (1), and the contract of this function.
-    unsafe {
-        guard(error, -1, || {
-            handle_mut(packer, "packer")?.sources.push(Source::image(handle(image, "image")?.0.clone()));
-            Ok(0)
-        })
-    }
+    unsafe { add(packer, error, || Ok(Source::image(handle(image, "image")?.0.clone()))) }
 }
 
 /// Adds a tree, which it takes.
@@ -163,13 +168,12 @@ pub unsafe extern "C" fn packline_packer_add_tree(
 ) -> c_int {
     // SAFETY: (1), and the contract of this function. The box frees the tree after an error, too.
     unsafe {
-        guard(error, -1, || {
+        add(packer, error, || {
             if tree.is_null() {
                 return Err(null("tree"));
             }
             let PacklineTree(tree) = *Box::from_raw(tree);
-            handle_mut(packer, "packer")?.sources.push(tree.into());
-            Ok(0)
+            Ok(tree.into())
         })
     }
 }

@@ -145,8 +145,13 @@ impl<'s> DeviceWriter<'s> {
                 let contents = LayoutContents::new(&layout, &data_options, None);
                 let device_blocks = layout.end.div_ceil(BLOCK);
                 let end = DeviceEnd { blocks: device_blocks, sum: checksum.unwrap_or(0), content_bytes };
-                let (pipeline, queues) = (workers.stats(), workers.queue_stats());
-                let area = AreaCounts { saved, blocks, pipeline, queues, workers: workers.worker_stats() };
+                let area = AreaCounts {
+                    saved,
+                    blocks,
+                    pipeline: workers.stats(),
+                    queues: workers.queue_stats(),
+                    workers: workers.worker_stats(),
+                };
                 finish(&contents, end, area)
             }
         }
@@ -176,7 +181,9 @@ impl<'s> DeviceWriter<'s> {
 
     fn check_memory(&mut self) -> Result<(), Error> {
         let bytes = self.namespace.memory() + self.xattrs.memory();
-        let (limit, entries, input) = (self.start.memory, self.entries, &*self.start.input);
+        let limit = self.start.memory;
+        let entries = self.entries;
+        let input = &*self.start.input;
         let bytes = match &mut self.contents {
             DeviceContents::Blob(area, _) => return area.lend_memory(TreeMemory { bytes, limit, entries, input }),
             DeviceContents::Tar(contents) => bytes + contents.memory(),

@@ -147,7 +147,8 @@ impl BlockCodec for SegmentCodec {
             if !self.is_cluster_of(of_content, of_stored, cluster.is_compressed()) {
                 return false;
             }
-            (content, stored) = (content_rest, stored_rest);
+            content = content_rest;
+            stored = stored_rest;
         }
         content.is_empty() && stored.is_empty()
     }

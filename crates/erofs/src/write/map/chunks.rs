@@ -2,13 +2,12 @@
 
 use packline_blocks::Error;
 
+use super::chunking::{Survey, for_each_chunk};
 use super::{Buffered, Content, Piece, Stored, check_size};
 use crate::format::chunk::{ChunkFormat, INDEX_BYTES};
 
 /// Number of the device.
 const DEVICE: u16 = 1;
-/// Logarithm of the blocks of the largest chunk.
-const CHUNK_BITS_MOST: u8 = 31;
 /// Most chunks of a file with holes or shared parts: their indexes take 1 GiB. The size of a hole is only a number in a tar.
 const CHUNKS_MOST: u64 = 1 << 27;
 
@@ -32,25 +31,14 @@ impl ChunksPlan {
         pieces: impl Iterator<Item = Piece>,
     ) -> Result<ChunksPlan, Error> {
         let mut plan = ChunksPlan { block_bits, bits: 0 };
-        let mut at = 0;
-        let mut breaks = 0;
-        // Where the next piece must be stored to continue the one before.
-        let mut expected = None;
-        for piece in pieces {
-            let start = plan.start_of(piece)?;
-            breaks |= if start == expected { 0 } else { at };
-            at += piece.length;
-            expected = start.map(|start| start + piece.length);
-        }
-        check_size(content, at)?;
-        if breaks % plan.block() != 0 {
+        let survey = Survey::of(pieces, |piece| plan.start_of(piece))?;
+        check_size(content, survey.size)?;
+        if survey.breaks % plan.block() != 0 {
             return Err(plan.misplaced("parts of a sparse file"));
         }
-        let whole = content.size.next_power_of_two().ilog2();
-        let common = if breaks == 0 { whole } else { breaks.trailing_zeros().min(whole) };
-        plan.bits = (common as u8).saturating_sub(block_bits).min(CHUNK_BITS_MOST);
+        plan.bits = survey.chunk_bits(content.size, block_bits);
         let chunks = content.size.div_ceil(plan.block() << plan.bits);
-        if breaks != 0 && chunks > CHUNKS_MOST {
+        if survey.breaks != 0 && chunks > CHUNKS_MOST {
             let what = format!("a sparse file of {chunks} chunks of {} bytes", plan.block() << plan.bits);
             return Err(Error::Limit { what, expected: format!("at most {CHUNKS_MOST} chunks") });
         }
@@ -74,19 +62,10 @@ impl ChunksPlan {
         out: &mut Buffered<'_>,
     ) -> Result<(), Error> {
         out.zeros(head.next_multiple_of(INDEX_BYTES as u64) - head)?;
-        let mut at = 0;
-        let mut chunk = 0;
-        for piece in pieces {
-            let start = self.start_of(piece)?;
-            let end = at + piece.length;
-            while chunk < end {
-                let block = start.map(|start| ((start + (chunk - at)) >> self.block_bits) as u32);
-                out.add(&ChunkFormat::index_entry(DEVICE, block))?;
-                chunk += self.block() << self.bits;
-            }
-            at = end;
-        }
-        Ok(())
+        for_each_chunk(pieces, self.block() << self.bits, |piece| self.start_of(piece), &mut |start| {
+            let block = start.map(|start| (start >> self.block_bits) as u32);
+            out.add(&ChunkFormat::index_entry(DEVICE, block))
+        })
     }
 
     fn block(self) -> u64 {

@@ -3,14 +3,13 @@
 use packline_blocks::Error;
 use packline_runtime::TaskError;
 
+use super::chunking::{Survey, for_each_chunk};
 use super::{Buffered, Content, Piece, Stored, Tail, check_size};
 use crate::format::chunk::ChunkFormat;
 use crate::options::{BLOCK, BLOCK_BITS};
 
 /// Bytes of the number of a chunk's block.
 const ENTRY_BYTES: u64 = 4;
-/// Logarithm of the blocks of the largest chunk.
-const CHUNK_BITS_MOST: u8 = 31;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlatPlan {
@@ -41,24 +40,11 @@ impl FlatPlan {
 
     /// Chooses consecutive blocks if possible, or else the largest chunks.
     pub(super) fn new(content: Content, pieces: impl Iterator<Item = Piece>) -> Result<FlatPlan, Error> {
-        let mut at = 0;
-        let mut breaks = 0;
-        let mut first = None;
-        // Where the next piece must be stored to continue the one before.
-        let mut expected = None;
-        for piece in pieces {
-            let start = start_of(piece)?;
-            if at == 0 {
-                first = start;
-            } else if start != expected {
-                breaks |= at;
-            }
-            at += piece.length;
-            expected = start.map(|start| start + piece.length);
-        }
-        check_size(content, at)?;
+        let survey = Survey::of(pieces, start_of)?;
+        let Survey { size, breaks, first } = survey;
+        check_size(content, size)?;
         if let Tail::Inline(bytes) = content.tail {
-            if breaks == 0 && at % BLOCK == 0 && (first.is_some() || at == 0) {
+            if breaks == 0 && size % BLOCK == 0 && (first.is_some() || size == 0) {
                 return Ok(FlatPlan::Inline { block: first.unwrap_or(0) / BLOCK, bytes });
             }
             return Err(Error::internal("the end of a file with scattered content is not in a block".into()));
@@ -72,10 +58,7 @@ impl FlatPlan {
                 breaks & breaks.wrapping_neg()
             )));
         }
-        // One chunk is enough if there is no break.
-        let whole = content.size.next_power_of_two().ilog2();
-        let common = if breaks == 0 { whole } else { breaks.trailing_zeros().min(whole) };
-        let bits = (common as u8).saturating_sub(BLOCK_BITS).min(CHUNK_BITS_MOST);
+        let bits = survey.chunk_bits(content.size, BLOCK_BITS);
         Ok(FlatPlan::Chunks { bits })
     }
 
@@ -105,19 +88,9 @@ impl FlatPlan {
     ) -> Result<(), Error> {
         let FlatPlan::Chunks { bits } = self else { return Ok(()) };
         out.zeros(head.next_multiple_of(ENTRY_BYTES) - head)?;
-        let mut at = 0;
-        let mut chunk = 0;
-        for piece in pieces {
-            let start = start_of(piece)?;
-            let end = at + piece.length;
-            while chunk < end {
-                let block = start.map(|start| ((start + (chunk - at)) / BLOCK) as u32);
-                out.add(&ChunkFormat::entry(block))?;
-                chunk += BLOCK << bits;
-            }
-            at = end;
-        }
-        Ok(())
+        for_each_chunk(pieces, BLOCK << bits, start_of, &mut |start| {
+            out.add(&ChunkFormat::entry(start.map(|start| (start / BLOCK) as u32)))
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A map is planned to know its size, and is written later. Both read the pieces of the file in order, and hold none of them.
 
+mod chunking;
 mod chunks;
 mod clusters;
 mod extents;

@@ -16,7 +16,7 @@ use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
-/// Facts about a tar that was read.
+/// The part of a tar that is read for the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TarMode {
     Contents,

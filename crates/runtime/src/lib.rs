@@ -33,9 +33,9 @@ pub use observer::{
 };
 pub use output_file::{
     FileAttributes, OutputFile, Revocable, WriteBehind, WriteThread, beside_image, check_writable, checksum,
-    end_of_links, recovery_beside, warn_of_stale, write_file,
+    end_of_links, recovery_beside, rename, warn_of_stale, write_file,
 };
-pub use resources::{MANY_WORKERS, Resources};
+pub use resources::{MANY_WORKERS, Resources, process_limit};
 pub use seek::seek_position;
 pub use sink::{Sink, Stream, zeros};
 pub use temporaries::Temporaries;

@@ -1,5 +1,6 @@
 //! Workers, memory and temporary space.
 
+use std::fs;
 use std::path::PathBuf;
 
 use packline_engine::{CancelToken, Config, OrderedMap, Pool, Task};
@@ -10,6 +11,19 @@ use crate::{MemoryFault, Observer, WorkFault};
 /// From this number of workers on, threads of their own read a stream and write the output. With fewer workers they would only take turns
 /// with the workers.
 pub const MANY_WORKERS: usize = 3;
+
+/// Returns a limit of this process by its name in `/proc/self/limits`, such as `Max open files`; `None` without this limit or without /proc.
+/// getrlimit(2) would end the program where a filter of system calls forbids it.
+#[must_use]
+pub fn process_limit(name: &str) -> Option<u64> {
+    limit_in(&fs::read_to_string("/proc/self/limits").ok()?, name)
+}
+
+/// A line has the name, the limit, the limit of the limit, and often a unit.
+fn limit_in(limits: &str, name: &str) -> Option<u64> {
+    let values = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    values.split_whitespace().next()?.parse().ok()
+}
 
 /// Limits on what the process may use, cancellation and scheduling. They change no byte of an output.
 ///
@@ -127,5 +141,21 @@ impl Default for Resources {
     )]
     fn default() -> Resources {
         Resources::new(std::thread::available_parallelism().map_or(1, usize::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{limit_in, process_limit};
+
+    #[test]
+    fn limits_are_found_by_their_names() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
+                      Max open files            1024                 524288               files\n\
+                      Max address space         unlimited            unlimited            bytes\n";
+        assert_eq!(limit_in(limits, "Max open files"), Some(1024));
+        assert_eq!(limit_in(limits, "Max address space"), None);
+        assert_eq!(limit_in(limits, "Max of nothing"), None);
+        assert!(process_limit("Max open files").is_none_or(|files| files > 8));
     }
 }

@@ -35,5 +35,6 @@ pub mod tools;
 pub mod views;
 
 pub use clock::Stopwatch;
+pub use environment::share;
 pub use random::Random;
 pub use sandbox::{Ran, Sandbox, least_memory, needed_memory};

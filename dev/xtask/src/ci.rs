@@ -15,23 +15,32 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 }
 
 fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
-    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     times.of("tidy", tidy::run)?;
     times.of("policy", policy)?;
     times.of("guide", guide::run)?;
-    times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
-    times.of("features", || features(&FEATURES))?;
+    times.of("clippy", clippy)?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
-    times.of("fuzzing", || fuzz::each_target(fuzz_seconds))?;
+    times.of("fuzzing", || fuzz::each_target(fuzz_seconds, fuzz::Build::Quick))?;
     times
         .of("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
     times.of("tests", || {
-        shell::run(shell::cargo().args(["test", "--workspace"]).env("RUST_TEST_THREADS", test_threads()))
+        shell::run(
+            shell::cargo().args(["test", "--workspace"]).envs([("RUST_TEST_THREADS", test_threads().as_str()), SHORT]),
+        )
     })?;
+    times.of("features", || features(&FEATURES))?;
     times.of("golden", || golden::run(&golden::Options::default()))?;
     times.of("clients", || clients::run(&clients::Options::short()))?;
     times.of("models", concurrency::loom)
+}
+
+/// Checks the whole workspace, unless clippy is the compiler of the tests: then nothing is analysed twice.
+fn clippy() -> Result<(), String> {
+    if environment::compiler_is_clippy() {
+        return Ok(());
+    }
+    shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
 }
 
 /// The checks so far, with their seconds.
@@ -83,18 +92,20 @@ pub fn oldest_rust() -> Result<(), String> {
     shell::run(rust("cargo").args(check).env("CARGO_TARGET_DIR", target))
 }
 
+/// The slowest suites of tests run a part of their cases. Without it, `cargo test --workspace` runs all of them.
+const SHORT: (&str, &str) = ("PACKLINE_TESTS", "short");
+
 /// The number of tests that run at a time: tests wait for programs, mounts and timers for a quarter of their time.
 fn test_threads() -> String {
     (environment::processors() * 3).div_ceil(2).to_string()
 }
 
 /// Features that compile without the others. All of them together are what the other checks use.
-const FEATURES: [(&str, &[&str]); 2] =
-    [("packline-cli", &[""]), ("packline", &["", "lrz", "pln", "delta", "recovery"])];
+const FEATURES: [(&str, &[&str]); 2] = [("packline-cli", &[""]), ("packline", &[""])];
 /// Features that CI leaves out: each compiles other libraries again, which takes up to half a minute.
 const MORE_FEATURES: [(&str, &[&str]); 2] = [
     ("packline-cli", &["encryption", "mount", "https"]),
-    ("packline", &["encryption", "verity", "mount", "selinux", "oci"]),
+    ("packline", &["lrz", "pln", "delta", "recovery", "encryption", "verity", "mount", "selinux", "oci"]),
 ];
 
 /// Checks that each feature compiles without the others.

@@ -122,7 +122,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Guide => guide::run(),
         Command::Messages(options) => messages::run(&options),
         Command::Golden(options) => golden::run(&options),
-        Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
+        Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds, fuzz::Build::Fast),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),
         Command::Bare(options) => bare::run(&options),
         Command::Models => concurrency::models(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use packline_runtime::memory::BASE;
-use rustix::process::{Resource, getrlimit};
+use packline_runtime::process_limit;
 
 /// Address space in bytes that a thread reserves: its stack, and the arena from which glibc allocates.
 const RESERVED_BY_THREAD: u64 = 66 << 20;
@@ -77,7 +77,7 @@ fn memory_in_address_space(workers: usize) -> Option<u64> {
 
 /// Returns the address space that this process may still map, in bytes; `None` without a limit (`ulimit -v`).
 fn free_address_space() -> Option<u64> {
-    let limit = getrlimit(Resource::As).current?;
+    let limit = process_limit("Max address space")?;
     Some(free_of(limit, &fs::read_to_string("/proc/self/status").ok()?))
 }
 

@@ -26,6 +26,7 @@ mod logging;
 mod lrzip;
 mod malformed;
 mod matrix_workers;
+mod missing_calls;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
 mod outputs;

@@ -40,6 +40,7 @@ pub use target::end_of_links;
 use target::{Target, find_target};
 pub use temp_name::checksum;
 use unfinished::UnfinishedFile;
+pub use unfinished::rename;
 pub use write_behind::WriteBehind;
 pub use write_file::{check_writable, write_file};
 pub use write_thread::WriteThread;

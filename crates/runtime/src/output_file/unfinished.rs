@@ -313,13 +313,17 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::linkat(CWD, link_source(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Without `force` the rename must not replace a file. On a file system without such a rename, it is a link and an unlink.
-fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
+/// Renames a file. Without `force` the rename must not replace a file. On a file system without such a rename, it is a link and an unlink.
+///
+/// # Errors
+/// A system call fails; `AlreadyExists` without `force` if `to` exists.
+pub fn rename(from: &Path, to: &Path, force: bool) -> io::Result<()> {
     if force {
         return fs::rename(from, to);
     }
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+        // Old filters of system calls answer EPERM to calls that they do not know.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
             fs::hard_link(from, to)?;
             // The file has its name. The next run removes a second name that cannot be removed now.
             let _: io::Result<()> = fs::remove_file(from);

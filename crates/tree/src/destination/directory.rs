@@ -248,10 +248,13 @@ impl Directory {
         check(name)?;
         check(new)?;
         match rustix::fs::renameat_with(&self.fd, name, &to.fd, new, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::statat(&to.fd, new, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(found) if FileType::from_raw_mode(found.st_mode) != FileType::Directory => Err(Errno::EXIST),
-                _ => rustix::fs::renameat(&self.fd, name, &to.fd, new),
-            },
+            // Old filters of system calls answer EPERM to calls that they do not know.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
+                match rustix::fs::statat(&to.fd, new, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(found) if FileType::from_raw_mode(found.st_mode) != FileType::Directory => Err(Errno::EXIST),
+                    _ => rustix::fs::renameat(&self.fd, name, &to.fd, new),
+                }
+            }
             other => other,
         }
         .tried("cannot put it in place")

@@ -13,17 +13,36 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 
 pub const SECONDS: u32 = 8;
 
+/// How the targets are compiled.
+#[derive(Debug, Clone, Copy)]
+pub enum Build {
+    /// Optimised fully, to run for long.
+    Fast,
+    /// Optimised little: compiling takes longer than a short run.
+    Quick,
+}
+
+impl Build {
+    /// The profile of dev/fuzz/Cargo.toml.
+    fn profile(self) -> &'static str {
+        match self {
+            Build::Fast => "release",
+            Build::Quick => "quick",
+        }
+    }
+}
+
 /// Builds all targets and runs one.
 pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {
-    one_target(&build()?, name, seconds)
+    one_target(&build(Build::Fast)?, name, seconds)
 }
 
 /// Targets that share a processor, so that a short run takes no longer than the other checks.
 const AT_ONCE: usize = 3;
 
 /// Builds all targets and runs each for `seconds`, [`AT_ONCE`] on each processor at a time. An error if one finds something.
-pub fn each_target(seconds: u32) -> Result<(), String> {
-    let programs = build()?;
+pub fn each_target(seconds: u32, how: Build) -> Result<(), String> {
+    let programs = build(how)?;
     targets()?.chunks(AT_ONCE * environment::processors()).try_for_each(|some| side_by_side(&programs, some, seconds))
 }
 
@@ -58,16 +77,17 @@ fn make_seeds() -> Result<(), String> {
 }
 
 /// Builds all targets and makes their seeds. Returns the directory of the programs.
-fn build() -> Result<PathBuf, String> {
+fn build(how: Build) -> Result<PathBuf, String> {
     make_seeds()?;
     let host = host()?;
     // With --target the flags do not apply to build scripts.
     let target = environment::target_directory().join("fuzz");
     let mut command = shell::cargo();
-    command.args(["build", "--release", "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
+    command.args(["build", "--profile", how.profile(), "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
     command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
+    command.env_remove(environment::COMPILER_OF_WORKSPACE);
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
-    Ok(target.join(host).join("release"))
+    Ok(target.join(host).join(how.profile()))
 }
 
 /// The target triple of this machine.

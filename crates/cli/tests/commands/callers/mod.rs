@@ -14,7 +14,7 @@ use std::path::Path;
 
 use packline_testkit::mount::{self, Mounted};
 use packline_testkit::snapshot::{self, Snapshot};
-use packline_testkit::{Ran, Sandbox, tools};
+use packline_testkit::{Ran, Sandbox, share, tools};
 
 use crate::PACKLINE;
 
@@ -130,8 +130,8 @@ impl Stage {
 
 /// Compares the lines of all callers, and panics with those that differ.
 fn check(rows: &[Row], differs: impl Fn(&Row) -> Result<(), String>) {
-    let failed: Vec<_> = rows
-        .iter()
+    let name = rows.first().map_or("", |row| row.caller);
+    let failed: Vec<_> = share(rows, 3, name)
         .filter_map(|row| differs(row).err().map(|cause| format!("{}: {}\n{cause}\n", row.caller, row.line)))
         .collect();
     assert!(failed.is_empty(), "{} of {} lines:\n{}", failed.len(), rows.len(), failed.join("\n"));

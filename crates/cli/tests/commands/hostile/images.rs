@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect, Specimen};
-use packline_testkit::tools;
+use packline_testkit::{share, tools};
 
 /// The part of an image that a command reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ fn each(reads: Reads, words: &[&str], before: impl Fn(&Canary)) {
     }
     let canary = Canary::new();
     let mut wrong = Wrong::default();
-    for specimen in zoo(reads) {
+    for specimen in share(zoo(reads), 4, &words.concat()) {
         canary.put(&specimen);
         before(&canary);
         let ran = canary.run(words);

@@ -6,6 +6,7 @@ use std::io::{Seek, Write};
 
 use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile_lrz::{self, Specimen};
+use packline_testkit::share;
 
 /// For encrypted specimens; ignored by the others.
 const PASSWORD: &str = "--encrypt=password";
@@ -47,7 +48,7 @@ impl Case<'_> {
     fn on_all(&self) {
         let canary = Canary::new();
         let mut wrong = Wrong::default();
-        for specimen in hostile_lrz::all() {
+        for specimen in share(hostile_lrz::all(), 4, &self.words.concat()) {
             let faults = [self.run(&canary, &specimen), canary.check()];
             faults.into_iter().flatten().for_each(|what| wrong.note_of(specimen.name, self.words, &what));
         }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::hostile::support::{Canary, Ended, Wrong};
 use packline_testkit::hostile::{self, Expect};
-use packline_testkit::mount;
+use packline_testkit::{mount, share};
 
 /// The most names, bytes of one file, and bytes of all files that are read through a mount.
 const NAMES: usize = 400;
@@ -74,7 +74,7 @@ fn mounts() {
     let canary = Canary::new();
     let mut wrong = Wrong::default();
     fs::create_dir(canary.sandbox.at("point")).unwrap();
-    for specimen in hostile::all() {
+    for specimen in share(hostile::all(), 4, "mounts") {
         canary.put(&specimen);
         let (ran, mounted) = mount_and_read(&canary);
         let words = ["mount"];

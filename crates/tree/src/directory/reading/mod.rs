@@ -15,6 +15,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_runtime::process_limit;
+
 use crate::directory::fault::Fault;
 use crate::directory::found::{FileLocation, ScannedEntry};
 use crate::directory::stat::FileId;
@@ -89,7 +91,7 @@ enum Current {
 
 /// The maximum number of files that workers read at a time. The caller reads the others.
 fn open_files_most() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX);
+    let limit = process_limit("Max open files").unwrap_or(u64::MAX);
     (limit / OPEN_FILES_SHARE).min(OPEN_FILES_MOST) as usize
 }
 

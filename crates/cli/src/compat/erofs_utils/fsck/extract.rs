@@ -10,10 +10,9 @@ use std::sync::Arc;
 use packline::requests::ErofsImage;
 use packline::{Observer, RestoreAttributes};
 use packline_image::{AttributeRules, Selection, UnpackCounts, UnpackRequest, unpack};
-use packline_runtime::Problem;
+use packline_runtime::{Problem, rename};
 use packline_tree::{Meta, PathFilter};
 use packline_volume::{Node, NodeType};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{ChosenInode, FsckErofs};
 use crate::args::Invocation;
@@ -132,12 +131,8 @@ impl FsckErofs {
     }
 
     fn rename(&self, entry: &Path, destination: &Path) -> Result<(), Failure> {
-        let renamed = if self.extraction.overwrite {
-            fs::rename(entry, destination)
-        } else {
-            renameat_with(CWD, entry, CWD, destination, RenameFlags::NOREPLACE).map_err(io::Error::from)
-        };
-        renamed.map_err(|cause| Failure::failed(format!("{}: cannot put it in place: {cause}", destination.escaped())))
+        rename(entry, destination, self.extraction.overwrite)
+            .map_err(|cause| Failure::failed(format!("{}: cannot put it in place: {cause}", destination.escaped())))
     }
 }
 

@@ -6,7 +6,7 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use packline_testkit::{mount, tools};
+use packline_testkit::{mount, share, tools};
 
 use self::readers::{Packed, Release, Source};
 use crate::sandbox;
@@ -71,7 +71,7 @@ fn readers_agree(name: &'static str, first: (u32, u32)) -> BTreeSet<u8> {
     let release = Release::installed(&sandbox).filter(|release| release.decodes(name));
     let mut known = 0;
     let mut layouts = BTreeSet::new();
-    for form in (Codec { name, first }).forms() {
+    for form in share((Codec { name, first }).forms(), 3, name) {
         sandbox.good(&[&["pack", "-q", "-f", "tree.tar", "new.erofs"].map(String::from), &form[..]].concat());
         let packed = Packed::open(&sandbox, "new.erofs", form.join(" "));
         if is_mounted {

@@ -13,6 +13,7 @@ mod erofs;
 mod escapes;
 mod fake_root;
 mod few_threads;
+mod file_systems;
 mod foreign_files;
 mod guide;
 mod hard_links;

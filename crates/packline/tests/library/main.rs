@@ -2,11 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../../examples/app_image.rs"]
+mod app_image;
 mod bases;
 mod changed_sources;
 mod contents;
 mod damaged_data;
 mod error_kinds;
+mod examples;
+#[path = "../../examples/firmware.rs"]
+mod firmware;
+#[path = "../../examples/image_diff.rs"]
+mod image_diff;
 mod image_source;
 #[path = "../../examples/image_to_tar.rs"]
 mod image_to_tar;

@@ -2,4 +2,6 @@
 
 mod layers;
 mod oci;
+#[path = "../../../../packline/examples/oci_to_image.rs"]
+mod oci_to_image;
 pub(crate) mod support;

@@ -2,6 +2,7 @@
 //!
 //! Long because all tests change the same layout, which is built here.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::FileExt;
 
@@ -9,6 +10,7 @@ use packline_testkit::{Sandbox, tools};
 use serde_json::{Value, json};
 
 use crate::sandbox;
+use crate::stack::oci_to_image;
 use crate::stack::support::{INDEX, LAYER, Layout, of_platform, sha256, shell, tagged, tar};
 
 fn pack(sandbox: &Sandbox, source: &str, options: &[&str]) -> Vec<u8> {
@@ -567,4 +569,17 @@ fn the_platform_chooses_among_manifests_of_the_index() {
         assert_eq!(names(&sandbox, "oci:oci:@1", &[]), "other");
         assert_eq!(names(&sandbox, &format!("oci:oci:{}", amd["digest"].as_str().unwrap()), &[]), "amd");
     }
+}
+
+#[test]
+fn an_example_of_the_library_merges_layers() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "app");
+    let layers = [(tar(&[("a", "1"), ("b", "2")]), ""), (tar(&[("b", "3"), (".wh.a", "")]), "+gzip")];
+    layout.index(&[layout.manifest(&layers, "linux", "amd64")]);
+    let place = OsString::from(format!("oci:{}", sandbox.arg("app")));
+    oci_to_image::convert(&place, &sandbox.at("example.sqfs")).unwrap();
+    sandbox.good(&["pack", "-q", "oci:app", "command.sqfs"]);
+    assert!(sandbox.read("example.sqfs") == sandbox.read("command.sqfs"));
+    assert_eq!(sandbox.good(&["cat", "example.sqfs", "b"]).text(), "3");
 }

@@ -21,13 +21,14 @@ const CHECKOUT: &str = "/build/packline";
 const TOOLCHAIN: &str = "/opt/rust";
 const CARGO_HOME: &str = "/build/cargo";
 
-/// Mounts the minimum of a system in a separate namespace, and runs a command in the system. `/dev` has what debootstrap creates: no
-/// terminals. The toolchain and the crates are those of this machine, read-only.
+/// Mounts the minimum of a system in a separate namespace, and runs a command in the system. `/dev` has what debootstrap creates, and
+/// memory at `/dev/shm`: no terminals. The toolchain and the crates are those of this machine, read-only.
 const ENTER: &str = r#"
     set -e
     root=$1 toolchain=$2 registry=$3 account=$4 jobs=$5 command=$6
     mount --make-rprivate /
     mount -t proc proc "$root/proc"
+    mount -t tmpfs shm "$root/dev/shm"
     mount --bind "$toolchain" "$root/opt/rust"
     mount -o remount,bind,ro "$root/opt/rust"
     mount --bind "$registry" "$root/build/cargo/registry"

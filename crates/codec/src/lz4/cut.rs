@@ -1,6 +1,6 @@
 //! Cuts blocks: keeps the sequences of a start of the content, and stores the bytes after them as literals until the space is full.
 
-use super::writer::{LAST_LITERALS, LAST_START, SHORT_MATCH, SHORT_RUN, SHORTEST_MATCH, STEP, Writer};
+use super::writer::{LAST_LITERALS, LAST_START, SHORT_MATCH, SHORT_RUN, SHORTEST_MATCH, STEP, Writer, more_bytes};
 use super::{Lz4Params, NAME, encoder};
 use crate::CodecError;
 use crate::fit::{Cut, Cutter, Fitted};
@@ -151,11 +151,6 @@ fn literals_in(capacity: usize) -> usize {
         None => rest.min(SHORT_RUN),
         Some(more) => SHORT_RUN + 1 + more / (STEP + 1) * STEP + (more % (STEP + 1)).min(STEP - 1),
     }
-}
-
-/// Bytes of a number of literals after the token.
-fn more_bytes(literals: usize) -> usize {
-    literals.checked_sub(SHORT_RUN + 1).map_or(0, |more| more / STEP + 1)
 }
 
 /// Shortens the match of a sequence so that the sequence and the last literals fit into `space` bytes. Returns the match, and the number of

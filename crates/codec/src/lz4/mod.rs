@@ -4,6 +4,7 @@ mod cut;
 #[allow(unsafe_code)] // calls a C library
 mod library;
 mod optimal;
+mod portable;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -34,6 +35,10 @@ lz4hc: raw LZ4 blocks, compressed slower and better; the same as lz4:hc
 
 /// Lowest level of `hc` that uses our own encoder. Its blocks are smaller than those of the library's level 11, in less time.
 const OWN_LEVEL: u32 = 11;
+
+/// Whether the library encodes. Its blocks depend on the order of bytes and on the width of words, so it is used only on little-endian
+/// processors with 64 bits. [`portable`] writes the same blocks on the others.
+const LIBRARY_IS_USED: bool = cfg!(all(target_endian = "little", target_pointer_width = "64"));
 
 const KNOWN: &str = "hc, level, acceleration";
 
@@ -130,10 +135,22 @@ fn conflict(found: String, expected: &str) -> CodecError {
 
 /// An encoder. From level [`OWN_LEVEL`] on, `hc` is our own encoder.
 pub(crate) fn encoder(params: &Lz4Params) -> Box<dyn Compressor> {
-    if params.is_own() { Box::new(Optimal::default()) } else { Box::new(LibraryEncoder::new(params)) }
+    if params.is_own() {
+        Box::new(Optimal::default())
+    } else if LIBRARY_IS_USED {
+        Box::new(LibraryEncoder::new(params))
+    } else {
+        portable::encoder(params)
+    }
 }
 
 /// Memory of an encoder for blocks of up to `block_size` bytes.
 pub(crate) fn encoder_memory(params: &Lz4Params, block_size: usize) -> usize {
-    if params.is_own() { Optimal::memory(block_size) } else { library::state_size(params.hc) }
+    if params.is_own() {
+        Optimal::memory(block_size)
+    } else if LIBRARY_IS_USED {
+        library::state_size(params.hc)
+    } else {
+        portable::memory(params)
+    }
 }

@@ -17,6 +17,11 @@ pub(super) const LAST_LITERALS: usize = 5;
 /// A half of a token that says that the length continues after it.
 const LONG: usize = 15;
 
+/// Bytes after the token of a number of literals, or of the part of a match's length that is above the shortest one.
+pub(super) fn more_bytes(length: usize) -> usize {
+    length.checked_sub(LONG).map_or(0, |more| more / STEP + 1)
+}
+
 /// Writes to a buffer of fixed size.
 pub(super) struct Writer<'a> {
     out: &'a mut [u8],
@@ -26,6 +31,11 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut [u8]) -> Writer<'a> {
         Writer { out, at: 0 }
+    }
+
+    /// Bytes that are written.
+    pub(super) fn size(&self) -> usize {
+        self.at
     }
 
     /// Writes literals, and the match after them. `None` if they do not fit.

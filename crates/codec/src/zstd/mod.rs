@@ -7,6 +7,9 @@ mod encoder;
 #[allow(unsafe_code)] // calls a C library
 mod reader;
 pub(crate) mod sequences;
+#[cfg(any(test, target_endian = "big"))]
+#[allow(unsafe_code)] // replaces a function of a C library
+mod split;
 
 use crate::CodecError;
 use crate::parameters::{ListWriter, items};

@@ -63,6 +63,33 @@ pub unsafe fn path<'a>(text: *const c_char, name: &str) -> Result<&'a Path, Pack
     unsafe { string(text, name) }.map(|bytes| Path::new(OsStr::from_bytes(bytes)))
 }
 
+/// Returns the name and the value of an option.
+///
+/// # Safety
+/// (2), for as long as the result is used.
+pub unsafe fn option<'a>(text: *const c_char) -> Result<(&'a str, &'a str), PacklineError> {
+    // SAFETY: (2)
+    let text = std::str::from_utf8(unsafe { string(text, "option") }?);
+    let text = text.map_err(|_| PacklineError::invalid("the option is not UTF-8"))?;
+    text.split_once('=').ok_or_else(|| PacklineError::invalid(format!("option '{text}': expected NAME=VALUE")))
+}
+
+/// Returns the options of an array that ends with NULL. NULL is allowed for an empty array.
+///
+/// # Safety
+/// (2) for each string, for as long as the result is used; the array ends with NULL.
+pub unsafe fn options<'a>(mut array: *const *const c_char) -> Result<Vec<(&'a str, &'a str)>, PacklineError> {
+    let mut options = Vec::new();
+    // SAFETY: the contract of this function.
+    unsafe {
+        while !array.is_null() && !(*array).is_null() {
+            options.push(option(*array)?);
+            array = array.add(1);
+        }
+    }
+    Ok(options)
+}
+
 /// Returns the bytes of a buffer. NULL is allowed for an empty one.
 ///
 /// # Safety
@@ -71,6 +98,7 @@ pub unsafe fn buffer<'a>(bytes: *const c_void, length: usize, name: &str) -> Res
     match length {
         0 => Ok(&[]),
         _ if bytes.is_null() => Err(null(name)),
+        _ if isize::try_from(length).is_err() => Err(too_long(name)),
         // SAFETY: (3)
         _ => Ok(unsafe { slice::from_raw_parts(bytes.cast(), length) }),
     }
@@ -79,11 +107,12 @@ pub unsafe fn buffer<'a>(bytes: *const c_void, length: usize, name: &str) -> Res
 /// As [`buffer`], to write to.
 ///
 /// # Safety
-/// (3), for as long as the result is used; the bytes are initialised or of a type without invalid values.
+/// (3), for as long as the result is used.
 pub unsafe fn buffer_mut<'a>(bytes: *mut c_void, length: usize, name: &str) -> Result<&'a mut [u8], PacklineError> {
     match length {
         0 => Ok(&mut []),
         _ if bytes.is_null() => Err(null(name)),
+        _ if isize::try_from(length).is_err() => Err(too_long(name)),
         // SAFETY: (3). The buffer may be uninitialised in C, so it is set to zeros before it becomes a slice.
         _ => Ok(unsafe {
             bytes.cast::<u8>().write_bytes(0, length);
@@ -95,4 +124,9 @@ pub unsafe fn buffer_mut<'a>(bytes: *mut c_void, length: usize, name: &str) -> R
 /// The error of a pointer that must not be NULL.
 pub fn null(name: &str) -> PacklineError {
     PacklineError::invalid(format!("{name} is NULL"))
+}
+
+/// No object is larger than half of the address space.
+fn too_long(name: &str) -> PacklineError {
+    PacklineError::invalid(format!("{name} has an invalid length"))
 }

@@ -1,4 +1,5 @@
-//! C interface of packline. `include/packline.h` describes each function.
+//! C interface of packline. The comments of its functions, types and constants are those of `include/packline.h`, which `cargo xtask c-header`
+//! generates.
 //!
 //! Each function is a thin layer over the crate `packline`:
 //!
@@ -9,55 +10,17 @@
 //!
 //! The safety comments rely on the contract of the header: (1) a handle comes from this library, was not freed, and is used by one thread at a
 //! time unless the parameter is `const`; (2) a string is NUL-terminated; (3) a buffer has as many bytes as its length says; (4) a callback may be
-//! called with its context until the function returns or, for a packer and a tree, until the packer has run.
+//! called with its context until the function returns or, for a packer and a tree, until the packer has run; (5) a pointer to a struct or to an
+//! error is NULL or valid.
 
 #![allow(unsafe_code, reason = "an interface to C")]
 
 mod arguments;
+mod cancel;
 mod failure;
 mod file;
 mod image;
+mod logging;
+mod observer;
 mod packer;
 mod tree;
-
-use std::ffi::c_char;
-
-use packline::CancelToken;
-
-/// `packline_cancel`.
-pub struct PacklineCancel(CancelToken);
-
-/// Returns the version of the library.
-#[unsafe(no_mangle)]
-pub extern "C" fn packline_version() -> *const c_char {
-    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
-    VERSION.as_ptr().cast()
-}
-
-/// Returns a token that is not set.
-#[unsafe(no_mangle)]
-pub extern "C" fn packline_cancel_new() -> *mut PacklineCancel {
-    Box::into_raw(Box::new(PacklineCancel(CancelToken::new())))
-}
-
-/// Stops all work that uses the token.
-///
-/// # Safety
-/// (1)
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn packline_cancel_set(cancel: *const PacklineCancel) {
-    // SAFETY: (1)
-    if let Some(cancel) = unsafe { cancel.as_ref() } {
-        cancel.0.cancel();
-    }
-}
-
-/// Frees a token.
-///
-/// # Safety
-/// (1)
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn packline_cancel_free(cancel: *mut PacklineCancel) {
-    // SAFETY: (1)
-    unsafe { arguments::free(cancel) };
-}

@@ -1,17 +1,18 @@
 //! Packs: sources, options as text, an observer, a token that cancels.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 use std::mem;
 
-use packline::{CancelToken, EntryInfo, Observer, Packer, Progress, Resources, Source, Tree};
+use packline::{CancelToken, Packer, Resources, Source, Tree};
 
-use crate::PacklineCancel;
-use crate::arguments::{free, handle, handle_mut, null, path, string};
-use crate::failure::{PacklineError, guard, text};
+use crate::arguments as arg;
+use crate::cancel::PacklineCancel;
+use crate::failure::{PacklineError, guard};
 use crate::image::PacklineImage;
+use crate::observer::PacklineObserver;
 use crate::tree::PacklineTree;
 
-/// `packline_packer`.
+/// A pack of sources into an image. A packer runs once.
 #[derive(Default)]
 pub struct PacklinePacker {
     /// The lowest comes first.
@@ -21,156 +22,106 @@ pub struct PacklinePacker {
     cancel: Option<CancelToken>,
 }
 
-/// `packline_progress`.
-#[repr(C)]
-pub struct PacklineProgress {
-    entries: u64,
-    content_bytes: u64,
-    image_bytes: u64,
-}
-
-/// `packline_packed`.
+/// The result of a pack.
 #[repr(C)]
 pub struct PacklinePacked {
+    /// The bytes of content of files, holes included.
     content_bytes: u64,
+    /// The bytes of the output.
     output_bytes: u64,
+    /// The compressed blocks that were copied from images that are sources or bases.
     copied_blocks: u64,
+    /// The entries that could not be read and were left out; 0 for the sources of this interface.
     errors: u64,
+    /// The warnings, which the observer received.
     warnings: u64,
 }
 
-/// `packline_observer`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct PacklineObserver {
-    context: *mut c_void,
-    entry: Option<unsafe extern "C" fn(*mut c_void, *const c_char)>,
-    advance: Option<unsafe extern "C" fn(*mut c_void, *const PacklineProgress)>,
-    warning: Option<unsafe extern "C" fn(*mut c_void, *const c_char)>,
-}
-
-// SAFETY: (4): the header allows calls on the thread that packs, one at a time.
-unsafe impl Send for PacklineObserver {}
-
-impl Observer for PacklineObserver {
-    fn entry(&mut self, entry: EntryInfo<'_>, _progress: &Progress) {
-        if let Some(report) = self.entry {
-            let path = text(entry.path);
-            // SAFETY: (4). The path outlives the call.
-            unsafe { report(self.context, path.as_ptr()) };
-        }
-    }
-
-    fn advance(&mut self, progress: &Progress) {
-        if let Some(report) = self.advance {
-            let &Progress { entries, content_bytes, image_bytes, .. } = progress;
-            // SAFETY: (4)
-            unsafe { report(self.context, &PacklineProgress { entries, content_bytes, image_bytes }) };
-        }
-    }
-
-    fn warning(&mut self, message: &str) {
-        if let Some(report) = self.warning {
-            let message = text(message);
-            // SAFETY: (4). The message outlives the call.
-            unsafe { report(self.context, message.as_ptr()) };
-        }
-    }
-}
-
-/// Returns a packer without sources.
+/// Returns a packer without sources, which packs with zstd in blocks of 128 KiB on all processors. The caller
+/// frees it with packline_packer_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn packline_packer_new() -> *mut PacklinePacker {
     Box::into_raw(Box::default())
 }
 
-/// Frees a packer.
-///
-/// # Safety
-/// (1)
+/// Frees a packer, with its trees. NULL is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_free(packer: *mut PacklinePacker) {
     // SAFETY: (1)
-    unsafe { free(packer) };
+    unsafe { arg::free(packer) };
 }
 
 /// Adds a source.
 ///
 /// # Safety
-/// (1); `error` is NULL or valid for a write.
+/// (1), (5)
 unsafe fn add(
     packer: *mut PacklinePacker,
     error: *mut *mut PacklineError,
     source: impl FnOnce() -> Result<Source, PacklineError>,
 ) -> c_int {
-    // SAFETY: (1), and the contract of this function.
+    // SAFETY: (1), (5)
     unsafe {
         guard(error, -1, || {
             // A tree is taken and freed even if there is no packer.
             let source = source();
-            handle_mut(packer, "packer")?.sources.push(source?);
+            arg::handle_mut(packer, "packer")?.sources.push(source?);
             Ok(0)
         })
     }
 }
 
-/// Adds a directory.
-///
-/// # Safety
-/// (1), (2); `error` is NULL or valid for a write.
+/// Adds the directory at `path` as a source, over the sources before it. The directory is read when the packer
+/// runs. Returns 0, or -1 after an error: PACKLINE_ERROR_INVALID.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_add_directory(
     packer: *mut PacklinePacker,
-    name: *const c_char,
+    path: *const c_char,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), (2), and the contract of this function.
-    unsafe { add(packer, error, || Ok(Source::directory(path(name, "path")?))) }
+    // SAFETY: (1), (2), (5)
+    unsafe { add(packer, error, || Ok(Source::directory(arg::path(path, "path")?))) }
 }
 
-/// Adds a tar.
-///
-/// # Safety
-/// (1), (2); `error` is NULL or valid for a write.
+/// Adds the tar at `path`, plain or compressed with gzip, xz, zstd, bzip2, lzma or lz4, as a source, over the
+/// sources before it. The tar is read when the packer runs. Returns 0, or -1 after an error:
+/// PACKLINE_ERROR_INVALID.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_add_tar(
     packer: *mut PacklinePacker,
-    name: *const c_char,
+    path: *const c_char,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), (2), and the contract of this function.
-    unsafe { add(packer, error, || Ok(Source::tar_file(path(name, "path")?))) }
+    // SAFETY: (1), (2), (5)
+    unsafe { add(packer, error, || Ok(Source::tar_file(arg::path(path, "path")?))) }
 }
 
-/// Adds an image.
-///
-/// # Safety
-/// (1); `error` is NULL or valid for a write.
+/// Adds an open image as a source, over the sources before it. The caller still has to free the image, at any
+/// time. Blocks of the image are copied without compression if the codec and the block size are the same.
+/// Returns 0, or -1 after an error: PACKLINE_ERROR_INVALID.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_add_image(
     packer: *mut PacklinePacker,
     image: *const PacklineImage,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), and the contract of this function.
-    unsafe { add(packer, error, || Ok(Source::image(handle(image, "image")?.0.clone()))) }
+    // SAFETY: (1), (5)
+    unsafe { add(packer, error, || Ok(Source::image(arg::handle(image, "image")?.0.clone()))) }
 }
 
-/// Adds a tree, which it takes.
-///
-/// # Safety
-/// (1); `tree` is not used again; `error` is NULL or valid for a write.
+/// Adds a tree as a source, over the sources before it. The packer takes the tree, even after an error: the
+/// caller must not use it again. Returns 0, or -1 after an error: PACKLINE_ERROR_INVALID.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_add_tree(
     packer: *mut PacklinePacker,
     tree: *mut PacklineTree,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), and the contract of this function. The box frees the tree after an error, too.
+    // SAFETY: (1), (5). The box frees the tree after an error, too.
     unsafe {
         add(packer, error, || {
             if tree.is_null() {
-                return Err(null("tree"));
+                return Err(arg::null("tree"));
             }
             let PacklineTree(tree) = *Box::from_raw(tree);
             Ok(tree.into())
@@ -178,48 +129,54 @@ pub unsafe extern "C" fn packline_packer_add_tree(
     }
 }
 
-/// Sets an option.
+/// Sets an option, "NAME=VALUE". Later options override earlier ones. Sizes may end in K, M, G or T.
 ///
-/// # Safety
-/// (1), (2); `error` is NULL or valid for a write.
+/// - codec=NAME[:KEY=VALUE,...]: zstd:level=19, xz, lz4, gzip, none and others; default zstd.
+/// - block-size=SIZE: a power of two from 4K to 1M; default 128K.
+/// - container=squashfs or erofs; by default the ending of the name of the output chooses.
+/// - exclude=PATTERN: leave out what matches, as in packline_walk, and everything below it; may be repeated.
+/// - replace=yes: replace an existing output. By default it is an error.
+/// - base=IMAGE: reuse the blocks of an earlier image; may be repeated.
+/// - time=SECONDS, mtime=SECONDS: the time of the image, which is the latest time of entries, too; the time of
+///   all entries.
+/// - owner=UID:GID, xattrs=no: the owner of all entries; store no extended attributes.
+/// - offset=SIZE: bytes before the image. layout=compact or stable. order=path or similar. verify=yes: read the
+///   image back.
+/// - jobs=N, memory=SIZE, scratch=DIRECTORY: limits of workers and memory, and the directory for temporary
+///   files. They never change the output.
+///
+/// Returns 0, or -1 after an error: PACKLINE_ERROR_INVALID for an unknown option and for a malformed value. A
+/// codec is checked when the packer runs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_set(
     packer: *mut PacklinePacker,
     option: *const c_char,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), (2), and the contract of this function.
+    // SAFETY: (1), (2), (5)
     unsafe {
         guard(error, -1, || {
-            let option = std::str::from_utf8(string(option, "option")?);
-            let option = option.map_err(|_| PacklineError::invalid("the option is not UTF-8"))?;
-            let named = option.split_once('=');
-            let (name, value) = named.ok_or_else(|| PacklineError::invalid("the option is not NAME=VALUE"))?;
+            let (name, value) = arg::option(option)?;
             // The option is checked now, and applied when the packer runs.
             Packer::new(Tree::new()).set(name, value)?;
-            handle_mut(packer, "packer")?.options.push((name.to_string(), value.to_string()));
+            arg::handle_mut(packer, "packer")?.options.push((name.to_string(), value.to_string()));
             Ok(0)
         })
     }
 }
 
-/// Sets the observer.
-///
-/// # Safety
-/// (1), (4); `observer` is NULL or valid for a read.
+/// Sets the observer, which is copied. Its context must be valid until the packer has run or is freed. NULL
+/// removes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_observe(packer: *mut PacklinePacker, observer: *const PacklineObserver) {
-    // SAFETY: (1), and the contract of this function.
+    // SAFETY: (1), (5)
     if let Some(packer) = unsafe { packer.as_mut() } {
-        // SAFETY: the contract of this function.
+        // SAFETY: (5)
         packer.observer = unsafe { observer.as_ref() }.copied();
     }
 }
 
-/// Sets the token that cancels the pack.
-///
-/// # Safety
-/// (1)
+/// Sets the token that cancels the pack. The caller may free the token at any time. NULL removes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_use_cancel(packer: *mut PacklinePacker, cancel: *const PacklineCancel) {
     // SAFETY: (1)
@@ -252,10 +209,12 @@ impl PacklinePacker {
     }
 }
 
-/// Packs the sources.
-///
-/// # Safety
-/// (1), (2), (4); `packed` is NULL or valid for a write; `error` is NULL or valid for a write.
+/// Packs the sources into a file, which gets the name `output` when it is complete and synced. After an error
+/// the name is unchanged. `packed` may be NULL. The call blocks until the pack is done, and uses other threads.
+/// The output depends on the sources and options alone. Returns 0, or -1 after an error: PACKLINE_ERROR_EXISTS,
+/// PACKLINE_ERROR_NOT_FOUND, PACKLINE_ERROR_PERMISSION, PACKLINE_ERROR_NO_SPACE, PACKLINE_ERROR_CANCELLED,
+/// PACKLINE_ERROR_INVALID for options that exclude each other, for an unknown codec, and for a packer that has
+/// run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_packer_run(
     packer: *mut PacklinePacker,
@@ -263,11 +222,11 @@ pub unsafe extern "C" fn packline_packer_run(
     packed: *mut PacklinePacked,
     error: *mut *mut PacklineError,
 ) -> c_int {
-    // SAFETY: (1), (2), (4), and the contract of this function.
+    // SAFETY: (1), (2), (4), (5)
     unsafe {
         guard(error, -1, || {
-            let output = path(output, "output")?;
-            let done = handle_mut(packer, "packer")?.take()?.write_to(output)?;
+            let output = arg::path(output, "output")?;
+            let done = arg::handle_mut(packer, "packer")?.take()?.write_to(output)?;
             if !packed.is_null() {
                 packed.write(PacklinePacked {
                     content_bytes: done.content_bytes,

@@ -46,6 +46,7 @@ mod pack;
 mod sidecars;
 mod sources;
 mod streams;
+mod text;
 mod unpack;
 
 pub use container::by_name::Container;
@@ -53,6 +54,7 @@ pub use container::entry::Entry;
 pub use container::image::Image;
 pub use container::image_file::ImageFile;
 pub use container::input::Input;
+pub use container::selection::Selection;
 pub use error::{Error, StreamError};
 pub use error_kind::ErrorKind;
 pub use pack::packer::{Packed, Packer};
@@ -64,7 +66,7 @@ pub use packline_blocks::Layout;
 pub use packline_cache::BlockCache;
 pub use packline_engine::CancelToken;
 #[doc(inline)]
-pub use packline_image::{EntryFault, Output, RestoreAttributes, Selection};
+pub use packline_image::{EntryFault, Output, RestoreAttributes};
 /// Bytes that can be read at any offset, by several threads at once, for [`Input::custom`].
 pub use packline_runtime::Input as ReadAt;
 #[doc(inline)]

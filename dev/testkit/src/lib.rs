@@ -5,8 +5,10 @@
 //! - [`reader`] reads a SquashFS image by the format alone. `erofs_reader`, with the feature `erofs-rs`, reads an EROFS image with erofs-rs.
 //!   [`chunker`] cuts bytes as casync does.
 //! - [`views`] checks that common programs see the same tree in an image. [`mount`], [`extract`] and [`peer`] run these programs.
+//! - [`c_library`] installs the C library.
 //! - [`tools`] finds the programs that a test needs, and skips the test by name if a program is missing.
 
+pub mod c_library;
 pub mod chunker;
 mod clock;
 mod environment;

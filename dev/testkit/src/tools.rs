@@ -102,6 +102,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("mksquashfs", "squashfs-tools"),
     ("openssl", "openssl"),
     ("pigz", "pigz"),
+    ("pkg-config", "pkgconf"),
     ("proot", "proot"),
     ("pseudo", "pseudo"),
     ("pzstd", "zstd"),

@@ -2,6 +2,7 @@
 
 mod bare;
 mod bench;
+mod c_library;
 mod checks;
 mod ci;
 mod clients;
@@ -87,6 +88,10 @@ enum Command {
     Package(package::Package),
     /// Make all files of a release: binaries, packages, source archive, list of crates, recipes, sums
     Release(release::Options),
+    /// Build the C library, and install it with its header and its file for pkg-config
+    InstallLibrary(c_library::Options),
+    /// Make the header of the C library from its sources, with cbindgen
+    CHeader,
     /// Build for other processors, run the golden outputs there under emulation, and compare them
     Platforms(platforms::Options),
     /// Check that the program compiles with exactly the oldest Rust that the manifests promise
@@ -136,6 +141,8 @@ fn run(command: Command) -> Result<(), String> {
         Command::Bench(benchmark) => benchmark.run(),
         Command::Package(package) => package.run(),
         Command::Release(options) => release::run(&options),
+        Command::InstallLibrary(options) => c_library::install(&options),
+        Command::CHeader => c_library::make_header(),
         Command::Platforms(options) => platforms::run(&options),
         Command::OldestRust => ci::oldest_rust(),
         Command::Generate { kind, count } => generate::tar(kind, count),

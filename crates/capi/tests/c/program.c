@@ -9,6 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Without NDEBUG, whatever the flags of the compiler are. */
+#ifdef NDEBUG
+#error "the test needs assert"
+#endif
+
 /* Ends the program if a call failed. */
 static void check(int succeeded, packline_error *error, const char *call)
 {
@@ -45,8 +50,11 @@ static int64_t broken(void *context, void *buffer, size_t size)
 }
 
 struct seen {
-    unsigned entries, reports, links;
+    unsigned entries, reports, links, warnings;
+    uint64_t bytes;
 };
+
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void on_entry(void *context, const char *path)
 {
@@ -56,8 +64,10 @@ static void on_entry(void *context, const char *path)
 
 static void on_advance(void *context, const packline_progress *progress)
 {
-    assert(progress->content_bytes > 0);
-    ((struct seen *)context)->reports++;
+    struct seen *seen = context;
+    assert(progress->content_bytes >= seen->bytes);
+    seen->bytes = progress->content_bytes;
+    seen->reports++;
 }
 
 static int on_listed(void *context, const packline_entry *entry)
@@ -77,8 +87,45 @@ static int on_first(void *context, const packline_entry *entry)
 
 static int on_xattr(void *context, const char *name, const void *value, size_t length)
 {
-    (void)context, (void)name, (void)value, (void)length;
-    abort();
+    assert(!strcmp(name, "user.note") && length == 3 && !memcmp(value, "a\0b", 3));
+    ++*(unsigned *)context;
+    return 0;
+}
+
+static void on_warning(void *context, const char *message)
+{
+    assert(strlen(message) > 0);
+    ((struct seen *)context)->warnings++;
+}
+
+static void on_line(void *context, uint32_t level, const char *target, const char *message)
+{
+    assert(level >= PACKLINE_LOG_ERROR && level <= PACKLINE_LOG_TRACE && strlen(target) > 0 && message);
+    pthread_mutex_lock(&log_lock);
+    ++*(unsigned *)context;
+    pthread_mutex_unlock(&log_lock);
+}
+
+/* A content without end, which another thread stops. */
+struct endless {
+    const packline_cancel *cancel;
+    pthread_t thread;
+    int started;
+};
+
+static void *cancel_now(void *context)
+{
+    packline_cancel_set(((struct endless *)context)->cancel);
+    return NULL;
+}
+
+static int64_t read_endless(void *context, void *buffer, size_t size)
+{
+    struct endless *endless = context;
+    if (!endless->started++)
+        assert(!pthread_create(&endless->thread, NULL, cancel_now, endless));
+    memset(buffer, endless->started & 0xff, size);
+    return (int64_t)size;
 }
 
 static void *read_part(void *context)
@@ -108,16 +155,22 @@ static void pack(void)
     check(!packline_tree_symlink(tree, "link", "etc/motd", NULL, &error), error, "symlink");
     check(!packline_tree_hard_link(tree, "etc/issue", "etc/motd", &error), error, "hard link");
     check(!packline_tree_special(tree, "null", PACKLINE_CHAR_DEVICE, 1, 3, NULL, &error), error, "special");
+    check(!packline_tree_directory(tree, "etc", NULL, &error), error, "directory");
+    check(!packline_tree_xattr(tree, "etc", "user.note", "a\0b", 3, &error), error, "xattr");
+    assert(packline_tree_xattr(tree, "etc/none", "user.note", "", 0, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "xattr");
     assert(packline_tree_special(tree, "x", PACKLINE_FILE, 0, 0, NULL, &error) == -1);
     failed(PACKLINE_ERROR_INVALID, &error, "special");
     assert(packline_tree_bytes(tree, "../x", "", 0, NULL, &error) == -1);
     failed(PACKLINE_ERROR_INVALID, &error, "bytes");
 
-    struct seen seen = {0, 0, 0};
-    packline_observer observer = {&seen, on_entry, on_advance, NULL};
+    struct seen seen = {0};
+    packline_observer observer = {&seen, on_entry, on_advance, on_warning};
     packline_cancel *cancel = packline_cancel_new();
     packline_packed packed;
+    unsigned lines = 0;
     packline_packer *packer = packline_packer_new();
+    check(!packline_log(PACKLINE_LOG_TRACE, on_line, &lines, &error), error, "log");
     check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
     check(!packline_packer_set(packer, "codec=zstd:level=3", &error), error, "set");
     check(!packline_packer_set(packer, "exclude=/self", &error), error, "set");
@@ -126,7 +179,11 @@ static void pack(void)
     packline_packer_observe(packer, &observer);
     packline_packer_use_cancel(packer, cancel);
     check(!packline_packer_run(packer, "a.sqfs", &packed, &error), error, "run");
-    assert(packed.content_bytes == 105006 && packed.errors == 0 && seen.entries >= 7 && seen.reports > 0);
+    check(!packline_log(PACKLINE_LOG_OFF, NULL, NULL, &error), error, "log");
+    assert(lines > 0);
+    assert(packline_log(6, on_line, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "log");
+    assert(packed.content_bytes == 105006 && packed.errors == 0 && seen.entries >= 7 && seen.bytes == 105006);
     assert(packline_packer_run(packer, "b.sqfs", NULL, &error) == -1);
     failed(PACKLINE_ERROR_INVALID, &error, "run");
     packline_packer_free(packer);
@@ -139,8 +196,25 @@ static void pack(void)
     failed(PACKLINE_ERROR_IO, &error, "run");
     packline_packer_free(packer);
 
+    packline_cancel_free(cancel);
+}
+
+static void cancel_packs(void)
+{
+    packline_error *error = NULL;
+    packline_cancel *cancel = packline_cancel_new();
+    struct endless endless = {cancel, 0, 0};
+    packline_tree *tree = packline_tree_new();
+    check(!packline_tree_reader(tree, "endless", read_endless, &endless, (int64_t)1 << 40, NULL, &error), error, "reader");
+    packline_packer *packer = packline_packer_new();
+    check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
+    packline_packer_use_cancel(packer, cancel);
+    assert(packline_packer_run(packer, "c.sqfs", NULL, &error) == -1);
+    failed(PACKLINE_ERROR_CANCELLED, &error, "run");
+    packline_packer_free(packer);
+    assert(endless.started && !pthread_join(endless.thread, NULL) && access("c.sqfs", F_OK) != 0);
+
     packer = packline_packer_new();
-    packline_cancel_set(cancel);
     check(!packline_packer_add_directory(packer, ".", &error), error, "add_directory");
     packline_packer_use_cancel(packer, cancel);
     assert(packline_packer_run(packer, "c.sqfs", NULL, &error) == -1);
@@ -153,7 +227,7 @@ static void inspect(const packline_image *image)
 {
     packline_error *error = NULL;
     packline_entry entry, other;
-    struct seen seen = {0, 0, 0};
+    struct seen seen = {0};
     char target[4];
     check(!packline_stat(image, "/etc/motd", &entry, &error), error, "stat");
     assert(entry.type == PACKLINE_FILE && entry.size == 6 && entry.mode == 0750 && entry.uid == 1 && entry.gid == 2);
@@ -182,7 +256,10 @@ static void inspect(const packline_image *image)
     assert(packline_readlink(image, "link", target, sizeof target, &error) == 8 && !memcmp(target, "etc/", 4));
     assert(packline_readlink(image, "etc", NULL, 0, &error) == -1);
     failed(PACKLINE_ERROR_INVALID, &error, "readlink");
-    check(!packline_xattrs(image, "etc", on_xattr, NULL, &error), error, "xattrs");
+    unsigned xattrs = 0;
+    check(!packline_xattrs(image, "etc", on_xattr, &xattrs, &error), error, "xattrs");
+    check(!packline_xattrs(image, "link", on_xattr, &xattrs, &error), error, "xattrs");
+    assert(xattrs == 1);
 }
 
 static void read_file(const packline_image *image)
@@ -200,6 +277,32 @@ static void read_file(const packline_image *image)
     assert(!packline_file_open(image, "etc", &error));
     failed(PACKLINE_ERROR_INVALID, &error, "file_open");
     assert(!packline_file_open(NULL, "etc", NULL));
+}
+
+static void extract(const packline_image *image)
+{
+    static const char *const options[] = {"select=etc", "select=r/sized", "exclude=issue", "owners=no", "xattrs=no", NULL};
+    static const char *const unknown[] = {"select=etc", "level=3", NULL};
+    static const char *const unmatched[] = {"select=none", NULL};
+    packline_error *error = NULL;
+    struct seen seen = {0};
+    packline_observer observer = {&seen, on_entry, on_advance, on_warning};
+    packline_cancel *cancel = packline_cancel_new();
+    check(!packline_extract(image, "unpacked", options, &observer, cancel, &error), error, "extract");
+    assert(access("unpacked/etc/motd", R_OK) == 0 && access("unpacked/r/sized", R_OK) == 0);
+    assert(access("unpacked/etc/issue", F_OK) != 0 && access("unpacked/link", F_OK) != 0);
+    assert(seen.entries >= 4 && seen.reports > 0 && seen.bytes == 100006);
+    assert(packline_extract(image, "unpacked", options, NULL, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_EXISTS, &error, "extract");
+    assert(packline_extract(image, "other", unknown, NULL, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "extract");
+    assert(packline_extract(image, "other", unmatched, NULL, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "extract");
+    packline_cancel_set(cancel);
+    assert(packline_extract(image, "other", options, NULL, cancel, &error) == -1);
+    failed(PACKLINE_ERROR_CANCELLED, &error, "extract");
+    assert(access("other", F_OK) != 0);
+    packline_cancel_free(cancel);
 }
 
 static void open_all(void)
@@ -221,8 +324,7 @@ static void open_all(void)
         inspect(images[number]);
         read_file(images[number]);
     }
-    check(!packline_extract(images[2], "etc", "unpacked", NULL, &error), error, "extract");
-    assert(access("unpacked/etc/motd", R_OK) == 0 && access("unpacked/link", F_OK) != 0);
+    extract(images[2]);
 
     packline_packer *packer = packline_packer_new();
     packline_tree *tree = packline_tree_new();
@@ -236,9 +338,12 @@ static void open_all(void)
     for (int number = 0; number < 3; number++)
         packline_image_free(images[number]);
 
+    assert(!packline_open_fd(-1, &error));
+    failed(PACKLINE_ERROR_INVALID, &error, "open_fd");
+    assert(!packline_open_fd(descriptor, &error));
+    failed(PACKLINE_ERROR_IO, &error, "open_fd");
     assert(!packline_open("none", &error));
     failed(PACKLINE_ERROR_NOT_FOUND, &error, "open");
-    memset(bytes + 200, 0xff, 3000);
     assert(!packline_open_memory("text", 4, &error));
     failed(PACKLINE_ERROR_WRONG_FORMAT, &error, "open_memory");
     packer = packline_packer_new();
@@ -252,6 +357,7 @@ int main(void)
 {
     assert(strlen(packline_version()) >= 5);
     pack();
+    cancel_packs();
     open_all();
     packline_image_free(NULL);
     packline_tree_free(packline_tree_new());

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use packline_image::{EntryFault, FileSystem, OpenedImage, Selection, metadata_cache};
+use packline_image::{EntryFault, FileSystem, OpenedImage, metadata_cache};
 use packline_runtime::Resources;
 use packline_volume::{Files, Finding, Visit};
 
@@ -14,6 +14,7 @@ use super::entry::Entry;
 use super::image_file::ImageFile;
 use super::image_place::ImagePlace;
 use super::input::{Input, no_offsets};
+use super::selection::Selection;
 use crate::error::Error;
 
 /// Default size in bytes of the cache of decoded blocks: 4 of the largest blocks for each of 8 threads.
@@ -118,7 +119,7 @@ impl Image {
 
     /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
     pub fn entries<'s>(&'s self, selection: &'s Selection) -> impl Iterator<Item = Result<Entry, Error>> + 's {
-        self.opened.entries(selection).map(|visit| Ok(Entry::new(&self.opened, visit?)))
+        self.opened.entries(selection.rules()).map(|visit| Ok(Entry::new(&self.opened, visit?)))
     }
 
     /// The entry at a path. Symbolic links are not followed. Slashes at the start and the end of the path are ignored.

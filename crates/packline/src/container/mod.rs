@@ -16,3 +16,4 @@ pub(crate) mod opened_file;
 mod read_at;
 pub(crate) mod recognise;
 pub(crate) mod scratch;
+pub(crate) mod selection;

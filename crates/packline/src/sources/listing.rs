@@ -18,7 +18,7 @@ use super::directory::leave_out;
 use super::source::Source;
 
 /// Returns the flags of one file.
-pub type Hints = Box<dyn FnMut(&Entry) -> FileHints>;
+pub type Hints = Box<dyn FnMut(&Entry) -> FileHints + Send>;
 
 /// A list of entries, with how some of its files are stored.
 pub struct List {

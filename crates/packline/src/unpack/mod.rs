@@ -1,6 +1,7 @@
 //! Unpacks the tree in an image or a .lrz file to a directory or a tar.
 
 pub(crate) mod tar_cat;
+mod text;
 pub(crate) mod unpacker;
 
 use std::path::PathBuf;

@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 
 use packline_codec::StreamSpec;
-use packline_image::{OpenedImage, Output, RestoreAttributes, Selection, UnpackRequest};
+use packline_image::{OpenedImage, Output, RestoreAttributes, UnpackRequest};
 use packline_runtime::{Observer, Resources, Unobserved};
 
 use super::{Destination, UnpackSummary, unpack, unpack_image};
 use crate::container::file_kind::FileKind;
 use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
+use crate::container::selection::Selection;
 use crate::error::Error;
 
 /// Unpacks a SquashFS or EROFS image, or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
     from: UnpackFrom,
-    request: UnpackRequest,
+    pub(super) request: UnpackRequest,
     observer: Box<dyn Observer + Send + 'o>,
 }
 
@@ -68,7 +69,7 @@ impl<'o> Unpacker<'o> {
     /// Which entries are unpacked. A .lrz file is unpacked as a whole.
     #[must_use]
     pub fn select(mut self, selection: Selection) -> Unpacker<'o> {
-        self.request.selection = selection;
+        self.request.selection = selection.into();
         self
     }
 

@@ -1,10 +1,9 @@
 //! `gensquashfs` packs a directory or a pack file into an image, with the options, file formats, defaults and exit codes of
 //! squashfs-tools-ng 1.3.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use packline::Source;
 use packline::requests::{AttributeOverrides, Changes, Hints, ImageRequest, List, PackRequest, Unsupported};
@@ -128,7 +127,8 @@ impl Command for GenSquashFs {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let (request, overrides) = self.request(invocation, io)?;
         run_pack(request, OutputStyle::ToolsNg { quiet: self.output.quiet, statistics }, io)?;
-        overrides.borrow().unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
+        let overrides = overrides.lock().unwrap_or_else(PoisonError::into_inner);
+        overrides.unused().iter().for_each(|what| io.eprintln(&format!("WARNING: {what}")));
         Ok(())
     }
 }
@@ -149,7 +149,7 @@ impl GenSquashFs {
         &self,
         invocation: &Invocation,
         io: &mut Io,
-    ) -> Result<(PackRequest, Rc<RefCell<AttributeOverrides>>), Failure> {
+    ) -> Result<(PackRequest, Arc<Mutex<AttributeOverrides>>), Failure> {
         let (uid, gid) = self.source.owners(invocation);
         let mut defaults = self.options.defaults(io)?;
         let mut image = ImageRequest::new(self.options.image(defaults)?);
@@ -158,7 +158,7 @@ impl GenSquashFs {
         self.source.refuse_output(&self.image)?;
         let overrides = self.source.overrides()?;
         let input = self.input(defaults, invocation, io)?;
-        let overrides = Rc::new(RefCell::new(AttributeOverrides { root: input.root, ..overrides }));
+        let overrides = Arc::new(Mutex::new(AttributeOverrides { root: input.root, ..overrides }));
         image.changes = Changes {
             uid,
             gid,

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use packline::{Resources, Selection};
+use packline::Resources;
 use packline_codec::{StreamFormat, StreamSpec};
-use packline_image::{TarOutRequest, TarRoot, TarScope, TarSummary, metadata_cache, tar_out};
+use packline_image::{Selection, TarOutRequest, TarRoot, TarScope, TarSummary, metadata_cache, tar_out};
 use packline_tree::path::canonical;
 
 use crate::args::image::place;

@@ -3,6 +3,7 @@
 use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::pack::packer::Packer;
+use crate::text::{SWITCH, size, switch, wrong};
 use packline_archives::{ContentOrder, FileList, RestOrder};
 use packline_blocks::Layout;
 
@@ -97,51 +98,15 @@ impl Packer<'_> {
     }
 }
 
-const SWITCH: &str = "yes or no";
-
-fn wrong(name: &str, value: &str, expected: &str) -> Error {
-    Error::Request { what: format!("option {name}: invalid value '{value}'"), expected: expected.to_string() }
-}
-
-fn switch(value: &str) -> Option<bool> {
-    match value {
-        "yes" => Some(true),
-        "no" => Some(false),
-        _ => None,
-    }
-}
-
 fn owner(value: &str) -> Option<(u32, u32)> {
     let (uid, gid) = value.split_once(':')?;
     Some((uid.parse().ok()?, gid.parse().ok()?))
-}
-
-/// Parses a number of bytes with an optional unit of 1024, 1024², and so on.
-fn size(value: &str) -> Option<u64> {
-    let shift = match value.bytes().last()? {
-        b'K' => 10,
-        b'M' => 20,
-        b'G' => 30,
-        b'T' => 40,
-        _ => return value.parse().ok(),
-    };
-    value[..value.len() - 1].parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sources::tree::Tree;
-
-    #[test]
-    fn sizes_have_units() {
-        for (text, bytes) in [("0", 0), ("4096", 4096), ("128K", 128 << 10), ("2T", 2 << 40)] {
-            assert_eq!(size(text), Some(bytes), "{text}");
-        }
-        for text in ["", "K", "1k", "-1", "1.5M", "99999999999999T", "1KK", "é"] {
-            assert_eq!(size(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn rejects_values_that_an_option_does_not_have() {

@@ -2,9 +2,9 @@
 
 pub(crate) mod limits;
 
-use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Glob, Keep, KeepRule, Kind, PathFilter, Patterns, Time, Xattr};
@@ -60,7 +60,7 @@ pub struct Changes {
     /// A change by the caller, applied after the changes of owner and time.
     pub edit: Option<EntryEdit>,
     /// Attributes from separate files, not from the source.
-    pub overrides: Option<Rc<RefCell<AttributeOverrides>>>,
+    pub overrides: Option<Arc<Mutex<AttributeOverrides>>>,
     /// How attributes are handled that the container cannot store.
     pub unsupported: Unsupported,
 }
@@ -89,7 +89,7 @@ impl Changes {
             edit.apply(&mut entry)?;
         }
         if let Some(overrides) = &self.overrides {
-            overrides.borrow_mut().apply(&mut entry);
+            overrides.lock().unwrap_or_else(PoisonError::into_inner).apply(&mut entry);
         }
         self.check_xattrs(&mut entry, limits, warn)?;
         Ok(Some(entry))
@@ -264,14 +264,14 @@ fn refused_xattr(entry: &Entry, xattr: &Xattr, limits: &EntryLimits) -> packline
 
 /// Changes attributes of entries on their way into the image. Clones share the change.
 #[derive(Clone)]
-pub struct EntryEdit(Rc<Rule>);
+pub struct EntryEdit(Arc<Rule>);
 
-type Rule = dyn Fn(&mut Entry) -> Result<(), packline_tree::Error>;
+type Rule = dyn Fn(&mut Entry) -> Result<(), packline_tree::Error> + Send + Sync;
 
 impl EntryEdit {
     /// `edit` changes an entry's attributes: not its path, nor its kind. It must depend on the entry alone.
-    pub fn new(edit: impl Fn(&mut Entry) -> Result<(), packline_tree::Error> + 'static) -> EntryEdit {
-        EntryEdit(Rc::new(edit))
+    pub fn new(edit: impl Fn(&mut Entry) -> Result<(), packline_tree::Error> + Send + Sync + 'static) -> EntryEdit {
+        EntryEdit(Arc::new(edit))
     }
 
     pub(crate) fn apply(&self, entry: &mut Entry) -> Result<(), packline_tree::Error> {

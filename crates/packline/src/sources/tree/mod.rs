@@ -134,6 +134,16 @@ impl Tree {
         }
     }
 
+    /// The entry at a path, to change its attributes. The attributes of a hard link are ignored.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if no entry was added at the path.
+    pub fn entry(&mut self, path: impl AsRef<[u8]>) -> Result<TreeEntry<'_>, Error> {
+        let path = path.as_ref();
+        let node = self.nodes.get_mut(&key_of(path)?);
+        node.map(TreeEntry).ok_or_else(|| refused(path, "there is no entry at this path", "the path of an entry"))
+    }
+
     /// Whether the tree has no entries.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -277,6 +287,9 @@ mod tests {
             let message = refused.unwrap().to_string();
             assert!(message.contains(words), "{message}");
         }
+        assert!(tree.entry("none").is_err());
+        tree.entry("/a/b/").unwrap().mode(0o600);
+        assert_eq!(tree.nodes[&b"a\0b"[..]].meta.mode, 0o600);
         tree.directory("a").unwrap().mode(0o700);
         tree.symlink("a/b", "c").unwrap();
         assert_eq!(tree.nodes.len(), 3);

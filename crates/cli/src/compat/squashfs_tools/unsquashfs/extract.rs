@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use packline::requests::SquashFsImage;
-use packline::{Observer, Progress, Resources, RestoreAttributes, Selection};
-use packline_image::{Error, SelectedWalk, UnpackCounts, UnpackRequest, unpack};
+use packline::{Observer, Progress, Resources, RestoreAttributes};
+use packline_image::{Error, SelectedWalk, Selection, UnpackCounts, UnpackRequest, unpack};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FailedOutput, Problem};
 use packline_volume::Node;

@@ -14,9 +14,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use packline::Resources;
 use packline::requests::{ImagePlace, SquashFsImage};
-use packline::{Resources, Selection};
-use packline_image::{OpenedImage, metadata_cache};
+use packline_image::{OpenedImage, Selection, metadata_cache};
 use packline_manifests::ModeChange;
 
 use crate::args::image::place;

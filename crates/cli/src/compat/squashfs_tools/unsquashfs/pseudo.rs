@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use packline::{Resources, Selection};
-use packline_image::{AttributeRules, EmptyXattrs, OpenedImage, PseudoOutRequest, pseudo_out};
+use packline::Resources;
+use packline_image::{AttributeRules, EmptyXattrs, OpenedImage, PseudoOutRequest, Selection, pseudo_out};
 use packline_runtime::{OutputFile, Sink, WriteBehind};
 
 use super::restored::Restored;

@@ -1,7 +1,6 @@
 //! `rdsquashfs --describe` prints an image as a pack file, which gensquashfs reads.
 
-use packline::Selection;
-use packline_image::{Omit, OpenedImage, SelectedWalk};
+use packline_image::{Omit, OpenedImage, SelectedWalk, Selection};
 use packline_tree::Device;
 use packline_volume::{Node, Visit};
 

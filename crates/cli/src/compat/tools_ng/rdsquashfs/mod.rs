@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline::requests::{ImagePlace, SquashFsImage};
-use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes, Selection};
-use packline_image::{Omit, UnpackRequest, metadata_cache, unpack};
+use packline::{EntryInfo, EntryKind, Observer, Progress, RestoreAttributes};
+use packline_image::{Omit, Selection, UnpackRequest, metadata_cache, unpack};
 use packline_squashfs::read::{Node, NodeType};
 use packline_tree::Patterns;
 use packline_tree::path::{PathFault, canonical};

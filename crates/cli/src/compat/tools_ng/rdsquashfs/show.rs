@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use packline::Selection;
 use packline::requests::SquashFsImage;
-use packline_image::{Omit, SelectedWalk};
+use packline_image::{Omit, SelectedWalk, Selection};
 use packline_squashfs::device_number;
 use packline_squashfs::read::{DirData, FileData, Inode, InodeRef, Node, NodeType};
 

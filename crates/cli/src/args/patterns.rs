@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use packline::Selection;
+use packline_image::Selection;
 use packline_tree::Patterns;
 
 use crate::args::text_list::{Ending, TextList};

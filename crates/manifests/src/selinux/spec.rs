@@ -4,7 +4,7 @@ use super::pattern::Pattern;
 use packline_tree::text::{TextLine, is_blank, lines, quote};
 use packline_tree::{Bytes, Error, Kind};
 use regex::bytes::Regex;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 #[derive(Debug)]
 pub(super) struct Spec {
@@ -17,7 +17,7 @@ pub(super) struct Spec {
     /// The expression. A specification without wildcards has none, and is found by its path.
     pattern: Option<Pattern>,
     /// The compiled expression. It is compiled on first use, since a policy has thousands and an image uses few.
-    compiled: OnceCell<Option<Regex>>,
+    compiled: OnceLock<Option<Regex>>,
 }
 
 /// The paths to which a specification applies.
@@ -62,7 +62,7 @@ pub(super) fn parse(place: TextLine<'_>, line: &[u8], number: u64) -> Result<(Ta
     };
     let context = Some(text(place, context)?).filter(|&context| context != "<<none>>").map(str::to_owned);
     let (target, pattern) = aim(place, path)?;
-    Ok((target, Spec { number, context, letter, pattern, compiled: OnceCell::new() }))
+    Ok((target, Spec { number, context, letter, pattern, compiled: OnceLock::new() }))
 }
 
 fn aim(place: TextLine<'_>, path: &str) -> Result<(Target, Option<Pattern>), Error> {

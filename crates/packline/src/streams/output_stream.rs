@@ -35,7 +35,7 @@ pub(crate) struct OutputStream {
 }
 
 enum Destination {
-    Stream(Box<dyn Write>),
+    Stream(Box<dyn Write + Send>),
     File { output: Box<OutputFile>, sink: WriteBehind, file: File },
 }
 

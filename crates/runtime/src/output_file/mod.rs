@@ -82,7 +82,7 @@ impl OutputFile {
     }
 
     /// An output that is written to an unnamed file in `directory`, and copied to `out` when it is complete.
-    pub fn spooled(display_path: &Path, out: Box<dyn Write>, directory: &Path) -> Result<OutputFile, Error> {
+    pub fn spooled(display_path: &Path, out: Box<dyn Write + Send>, directory: &Path) -> Result<OutputFile, Error> {
         let medium = Medium::Stream(Spool::create(display_path, out, directory)?);
         Ok(OutputFile { display_path: display_path.to_path_buf(), medium, size: Arc::default() })
     }

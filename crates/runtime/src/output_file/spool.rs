@@ -15,12 +15,12 @@ const STEP: usize = 128 << 10;
 pub struct Spool {
     file: File,
     directory: PathBuf,
-    out: Box<dyn Write>,
+    out: Box<dyn Write + Send>,
 }
 
 impl Spool {
     /// A file in `directory`; errors name it `display_path`.
-    pub fn create(display_path: &Path, out: Box<dyn Write>, directory: &Path) -> Result<Spool, Error> {
+    pub fn create(display_path: &Path, out: Box<dyn Write + Send>, directory: &Path) -> Result<Spool, Error> {
         let refused = |cause| Error::output(display_path, "cannot create", ScratchError::wrap(directory, cause));
         let file = unnamed_temp_file(directory).map_err(refused)?;
         Ok(Spool { file, directory: directory.to_path_buf(), out })

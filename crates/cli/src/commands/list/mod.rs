@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
-use packline::Selection;
 use packline::requests::Archive;
+use packline_image::Selection;
 use packline_image::{ImageEntries, OpenedImage};
 use packline_runtime::escape;
 use packline_tree::Meta;

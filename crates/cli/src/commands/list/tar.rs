@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use packline::Selection;
 use packline::requests::Archive;
 use packline_archives::tar::TarOptions;
+use packline_image::Selection;
 use packline_runtime::escape;
 use packline_squashfs::read::NodeType;
 use packline_tree::{Entry, Kind};

@@ -30,21 +30,27 @@ const FACTOR: u32 = 2_654_435_761;
 
 /// Returns the encoder of a level or an acceleration, except the levels of [`super::optimal`].
 pub(super) fn encoder(params: &Lz4Params) -> Box<dyn Compressor> {
-    match params.level {
-        _ if !params.hc => Box::new(fast::Fast::new(params.acceleration)),
-        ..=MIDDLE => Box::new(middle::Middle::default()),
-        level @ ..=LAZY => Box::new(lazy::Lazy::new(level)),
-        _ => Box::new(priced::Priced::default()),
+    if !params.hc {
+        Box::new(fast::Fast::new(params.acceleration))
+    } else if params.level <= MIDDLE {
+        Box::new(middle::Middle::default())
+    } else if params.level <= LAZY {
+        Box::new(lazy::Lazy::new(params.level))
+    } else {
+        Box::new(priced::Priced::default())
     }
 }
 
 /// Memory of an encoder.
 pub(super) fn memory(params: &Lz4Params) -> usize {
-    match params.level {
-        _ if !params.hc => fast::MEMORY,
-        ..=MIDDLE => middle::MEMORY,
-        ..=LAZY => Chains::MEMORY,
-        _ => Chains::MEMORY + priced::MEMORY,
+    if !params.hc {
+        fast::MEMORY
+    } else if params.level <= MIDDLE {
+        middle::MEMORY
+    } else if params.level <= LAZY {
+        Chains::MEMORY
+    } else {
+        Chains::MEMORY + priced::MEMORY
     }
 }
 

@@ -300,11 +300,11 @@ fn a_full_file_system_leaves_no_file_and_names_the_offset() {
 }
 
 /// A stream that accepts a number of bytes, after which its reader is gone.
-struct Pipe(std::rc::Rc<std::cell::RefCell<Vec<u8>>>, usize);
+struct Pipe(std::sync::Arc<std::sync::Mutex<Vec<u8>>>, usize);
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut taken = self.0.borrow_mut();
+        let mut taken = self.0.lock().unwrap();
         let now = bytes.len().min(self.1 - taken.len());
         taken.extend_from_slice(&bytes[..now]);
         if now == 0 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(now) }
@@ -318,17 +318,17 @@ impl Write for Pipe {
 #[test]
 fn a_stream_gets_all_bytes_at_the_end() {
     let top = tempfile::tempdir().unwrap();
-    let taken = std::rc::Rc::default();
+    let taken = std::sync::Arc::<std::sync::Mutex<Vec<u8>>>::default();
     let spooled =
-        |most| OutputFile::spooled(Path::new("pipe"), Box::new(Pipe(std::rc::Rc::clone(&taken), most)), top.path());
+        |most| OutputFile::spooled(Path::new("pipe"), Box::new(Pipe(std::sync::Arc::clone(&taken), most)), top.path());
     let output = spooled(1 << 20).unwrap();
     write(&output, 300_000, b"end");
     write(&output, 0, b"start");
-    assert!(taken.borrow().is_empty() && output.begins_empty() && output.names().count() == 0);
+    assert!(taken.lock().unwrap().is_empty() && output.begins_empty() && output.names().count() == 0);
     output.finish(&mut Unobserved).unwrap();
     let expected = [&b"start"[..], &[0; 300_000 - 5], b"end"].concat();
-    assert!(*taken.borrow() == expected);
-    taken.borrow_mut().clear();
+    assert!(*taken.lock().unwrap() == expected);
+    taken.lock().unwrap().clear();
     let output = spooled(200_000).unwrap();
     write(&output, 300_000, b"end");
     let refused = output.finish(&mut Unobserved).unwrap_err().to_string();

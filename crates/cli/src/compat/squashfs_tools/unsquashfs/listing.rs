@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use packline::Selection;
+use packline_image::Selection;
 use packline_image::{OpenedImage, SelectedWalk};
 use packline_squashfs::device_number;
 use packline_squashfs::read::DirData;

@@ -18,6 +18,7 @@ mod options;
 mod package;
 mod platform;
 mod platforms;
+mod python;
 mod release;
 mod remote_cache;
 mod scale;
@@ -96,6 +97,8 @@ enum Command {
     Platforms(platforms::Options),
     /// Check that the program compiles with exactly the oldest Rust that the manifests promise
     OldestRust,
+    /// Build a wheel of the Python package, install it in a virtual environment, and run its tests
+    Python(python::Options),
     /// Write a generated tar to standard output
     Generate {
         kind: generate::Kind,
@@ -145,6 +148,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::CHeader => c_library::make_header(),
         Command::Platforms(options) => platforms::run(&options),
         Command::OldestRust => ci::oldest_rust(),
+        Command::Python(options) => python::run(&options),
         Command::Generate { kind, count } => generate::tar(kind, count),
         Command::Zoo { directory } => generate::zoo(&directory),
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use packline_image::{EntryFault, FileSystem, OpenedImage, metadata_cache};
 use packline_runtime::Resources;
-use packline_volume::{Files, Finding, Visit};
+use packline_volume::{Files, Finding, Visit, Walk};
 
 use super::by_name::Container;
 use super::entry::Entry;
@@ -120,6 +120,16 @@ impl Image {
     /// The entries that a selection names, in the order of their paths. An error concerns one entry; the others follow.
     pub fn entries<'s>(&'s self, selection: &'s Selection) -> impl Iterator<Item = Result<Entry, Error>> + 's {
         self.opened.entries(selection.rules()).map(|visit| Ok(Entry::new(&self.opened, visit?)))
+    }
+
+    /// All entries, in the order of their paths, as an iterator that may outlive the image. An error concerns one entry; the others follow.
+    pub fn walk(&self) -> impl Iterator<Item = Result<Entry, Error>> + Send + 'static {
+        let opened = Arc::clone(&self.opened);
+        let walk = Walk::new(&opened.volume, opened.volume.root(), Vec::new());
+        walk.map(move |visited| match visited {
+            Ok(visit) => Ok(Entry::new(&opened, visit)),
+            Err((path, cause)) => Err(opened.fault_at(&path, cause).into()),
+        })
     }
 
     /// The entry at a path. Symbolic links are not followed. Slashes at the start and the end of the path are ignored.

@@ -12,7 +12,7 @@ mod recorded;
 mod stream;
 mod update_traffic;
 
-use crate::{environment, shell};
+use crate::{environment, python, shell};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,8 @@ pub enum Benchmark {
     UpdateTraffic(update_traffic::Options),
     /// Measure everything that docs/benchmarks.md and docs/charts.html report, and write them
     Page(page::Options),
+    /// Compare the Python package with PySquashfsImage: listings and random reads
+    Python(python::BenchOptions),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),
     /// Compare two results, or the last two results of each name, and report what became slower
@@ -60,6 +62,7 @@ impl Benchmark {
             Benchmark::Stream(options) => stream::run(options),
             Benchmark::UpdateTraffic(options) => update_traffic::run(options),
             Benchmark::Page(options) => page::run(options),
+            Benchmark::Python(options) => python::bench(options),
             Benchmark::Instructions(options) => instructions::run(options),
             Benchmark::Compare(options) => compare::run(options),
         }

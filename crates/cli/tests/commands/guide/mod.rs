@@ -61,6 +61,7 @@ pages! {
     space "guide/src/recipes/space.md",
     library "guide/src/library.md",
     library_c "guide/src/library-c.md",
+    library_python "guide/src/library-python.md",
     concepts_images "guide/src/concepts/images.md",
     concepts_codecs "guide/src/concepts/codecs.md",
     concepts_determinism "guide/src/concepts/determinism.md",

@@ -25,7 +25,7 @@ const HIDDEN: &str = "<!-- sh";
 const NEEDS: &str = "<!-- needs: ";
 const NOT_RUN: &str = "not-run: ";
 /// Languages of blocks that are not run.
-const LANGUAGES: [&str; 9] = ["text", "c", "rust", "toml", "ini", "yaml", "json", "make", "dockerfile"];
+const LANGUAGES: [&str; 10] = ["text", "c", "rust", "python", "toml", "ini", "yaml", "json", "make", "dockerfile"];
 
 /// Splits a page into parts, whose texts together are the page.
 pub fn parse(page: &str) -> Result<Vec<Part>, String> {

@@ -189,13 +189,18 @@ impl<'s> Writer<'s> {
             let tail = EXTENDED_BYTES as u64 + self.xattrs.most_bytes(xattr) + size % BLOCK;
             let is_alone = self.options.form() == Form::Flat && tail > BLOCK;
             let fragments = if is_alone { Override::Off } else { hints.fragments };
+            if self.data.has_long_list(size) {
+                self.lend_memory(size)?;
+            }
             self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
         }
-        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory(0) } else { Ok(()) }
     }
 
-    fn lend_memory(&mut self) -> Result<(), Error> {
+    /// `next`: size of the file that is fed next, or 0.
+    fn lend_memory(&mut self, next: u64) -> Result<(), Error> {
         self.data.lend_memory(TreeMemory {
+            next,
             bytes: self.namespace.memory() + self.xattrs.memory(),
             limit: self.start.memory,
             entries: self.entries,

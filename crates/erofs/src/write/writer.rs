@@ -126,7 +126,7 @@ impl<'s> Writer<'s> {
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
         let complete = data.complete()?;
-        let record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
+        let mut record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
         let CompleteData {
             mut layout,
             saved,
@@ -140,6 +140,9 @@ impl<'s> Writer<'s> {
             ..
         } = complete;
         let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
+        if let (Some(record), Some(stored)) = (&mut record, &zeros) {
+            record.add(&stored.bytes);
+        }
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let contents = LayoutContents::new(&layout, &data_options, tails.as_ref());
         let source = Source {
@@ -147,7 +150,7 @@ impl<'s> Writer<'s> {
             contents: &contents,
             xattrs: &xattrs,
             options: &options,
-            zeros,
+            zeros: zeros.map(|stored| stored.zeros),
             data_end: layout.end,
             data_sum: checksum.unwrap_or(0),
             record,

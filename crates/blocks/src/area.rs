@@ -28,9 +28,14 @@ pub fn min_window(block_size: BlockSize) -> usize {
     slab_memory(block_size) + 2 * block_size.bytes()
 }
 
+/// Bytes of the list of a file's blocks from which on the memory is checked before the file is added.
+const LONG_LIST: u64 = 64 << 10;
+
 /// The memory that a writer needs for its entries.
 #[derive(Debug, Clone, Copy)]
 pub struct TreeMemory<'a> {
+    /// Size of the file that is fed next, or 0.
+    pub next: u64,
     /// Bytes, without the memory of the data area.
     pub bytes: usize,
     /// Bytes that pipeline and tree may use together.
@@ -165,16 +170,33 @@ impl<'s> DataArea<'s> {
         self.data.decisions.memory() + self.data.written.memory() + tails
     }
 
-    /// Moves memory from the pipeline to the tree if both together would exceed the limit. Call it after each [`MEMORY_CHECK`] entries.
+    /// Whether [`DataArea::lend_memory`] must be called before a file of `size` bytes is fed. The size of a hole is only a number in the input, but
+    /// its blocks take memory.
+    pub fn has_long_list(&self, size: u64) -> bool {
+        self.list_bytes(size) >= LONG_LIST
+    }
+
+    /// Returns the memory in bytes of the list of a file's blocks.
+    fn list_bytes(&self, size: u64) -> u64 {
+        size.div_ceil(self.options.block_size.into()) * size_of::<u32>() as u64
+    }
+
+    /// Moves memory from the pipeline to the tree if both together would exceed the limit. Call it after each [`MEMORY_CHECK`] entries, and
+    /// before files for which [`DataArea::has_long_list`] is true.
     ///
     /// # Errors
     /// [`Error::Limit`] if too little is left for the pipeline; errors of [`DataArea::feed`].
     pub fn lend_memory(&mut self, tree: TreeMemory<'_>) -> Result<(), Error> {
-        let TreeMemory { limit, entries, input, .. } = tree;
-        let tree = tree.bytes + self.memory();
-        let wanted = (tree + self.window).saturating_sub(limit);
+        let TreeMemory { next, limit, entries, input, .. } = tree;
+        if next > 0 {
+            // The lists of the files before are complete then.
+            self.settle()?;
+        }
+        let list = usize::try_from(self.list_bytes(next)).unwrap_or(usize::MAX);
+        let tree = list.saturating_add(tree.bytes + self.memory());
+        let wanted = tree.saturating_add(self.window).saturating_sub(limit);
         let minimum = min_window(self.options.block_size);
-        if wanted > 0 && tree + minimum > limit {
+        if wanted > 0 && tree.saturating_add(minimum) > limit {
             return Err(Error::Limit {
                 what: format!(
                     "{input}: the tree of {entries} entries so far needs {} of memory, and the pipeline needs {}, but only {} is \

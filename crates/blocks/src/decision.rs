@@ -136,6 +136,7 @@ impl Decisions {
             what: "the input has too many files".into(),
             expected: format!("at most {}", u32::MAX),
         })?;
+        u32::try_from(size.div_ceil(self.block_size.into())).map_err(|_| too_large(size))?;
         self.files.push(FileLayout { size, sparse: 0, start: 0, first_block: 0, blocks: 0, tail: None });
         Ok(number)
     }

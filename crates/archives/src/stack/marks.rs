@@ -7,8 +7,10 @@ use packline_tree::{Bytes, Device, Entry, Kind};
 
 use super::xattrs::{self, Meaning};
 
+/// The device that is a whiteout of overlayfs.
+pub(super) const WHITEOUT: Device = Device { major: 0, minor: 0 };
 /// Prefix of AUFS's whiteouts, and of names that AUFS uses internally.
-const WHITEOUT: &[u8] = b".wh.";
+const PREFIX: &[u8] = b".wh.";
 const OWN: &[u8] = b".wh..wh.";
 /// The name that hides all entries of lower layers in its directory.
 const OPAQUE: &[u8] = b".wh..wh..opq";
@@ -44,7 +46,7 @@ impl Marks {
             return Ok(mark);
         }
         let meaning = xattrs::take_meaning(entry).map_err(|name| refers(&name))?;
-        let device = entry.kind == Kind::CharDevice(Device { major: 0, minor: 0 });
+        let device = entry.kind == Kind::CharDevice(WHITEOUT);
         let linked = matches!(&entry.kind, Kind::HardLink(target) if self.whiteouts.contains(target));
         if device || linked || meaning == Meaning::Whiteout {
             self.bytes += entry.path.len() + 64;
@@ -60,20 +62,20 @@ impl Marks {
 }
 
 fn aufs(path: &[u8]) -> Result<Option<Mark>, Wrong> {
-    if memchr::memmem::find(path, WHITEOUT).is_none() {
+    if memchr::memmem::find(path, PREFIX).is_none() {
         return Ok(None);
     }
     let (parent, name) = path
         .iter()
         .rposition(|byte| *byte == b'/')
         .map_or((&path[..0], path), |slash| (&path[..slash], &path[slash + 1..]));
-    let mut above = parent.split(|byte| *byte == b'/').filter(|name| name.starts_with(WHITEOUT));
+    let mut above = parent.split(|byte| *byte == b'/').filter(|name| name.starts_with(PREFIX));
     match above.next() {
         Some(name) if name.starts_with(OWN) => return Ok(Some(Mark::Internal)),
         Some(name) => return Err(below(name)),
         None => {}
     }
-    match name.strip_prefix(WHITEOUT) {
+    match name.strip_prefix(PREFIX) {
         None => Ok(None),
         Some(_) if name == OPAQUE => Ok(Some(Mark::Opaque(parent.to_vec()))),
         Some(_) if name.starts_with(OWN) => Ok(Some(Mark::Internal)),

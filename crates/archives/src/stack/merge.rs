@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use packline_runtime::memory::{size_at_least, size_at_most};
 use packline_tree::{
-    Bytes, Content, Contents, Device, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, Replaced,
+    Bytes, Content, Contents, Entry, Error, InodeId, Kind, Left, Meta, Namespace, NamespaceError, NodeId, Replaced,
     Source, Tree, Xattr,
 };
 
 use super::files::Files;
-use super::marks::{Mark, Marks, Wrong};
+use super::marks::{Mark, Marks, WHITEOUT, Wrong};
 use super::xattrs::{self, XattrSets};
 use super::{Layer, StackOptions, Whiteouts};
 
@@ -183,9 +183,13 @@ impl Merged {
         (kind, None)
     }
 
-    /// The attribute of a directory that hides others.
-    pub fn opaque(&self) -> Xattr {
-        xattrs::opaque(self.form)
+    /// The attributes by which overlayfs knows a directory that hides others, and one with whiteouts. Without the second one, a mount lists the
+    /// whiteouts of a directory that only one layer has.
+    pub fn marks(&self, node: NodeId) -> impl Iterator<Item = Xattr> {
+        let is_whiteout = |child: &NodeId| self.tree.content(self.tree.inode(*child)) == Content::CharDevice(WHITEOUT);
+        let opaque = self.tree.is_opaque(node).then(|| xattrs::opaque(self.form));
+        let origin = self.tree.children(node).iter().any(is_whiteout).then(|| xattrs::origin(self.form));
+        opaque.into_iter().chain(origin)
     }
 
     pub fn memory(&self) -> usize {
@@ -195,7 +199,7 @@ impl Merged {
 
 /// A whiteout in the form of overlayfs, with the owner and the time of the mark.
 fn whiteout(path: Vec<u8>, mark: &Entry) -> Entry {
-    let kind = Kind::CharDevice(Device { major: 0, minor: 0 });
+    let kind = Kind::CharDevice(WHITEOUT);
     let mode = if mark.kind == kind { mark.meta.mode } else { 0 };
     Entry { path, kind, meta: Meta { mode, ..mark.meta }, xattrs: Vec::new() }
 }

@@ -259,8 +259,8 @@ impl MergedEntries {
             NO_XATTR => Vec::new(),
             set => self.merged.xattrs.get(set).to_vec(),
         };
-        if options.whiteouts == Whiteouts::Keep && tree.is_opaque(node) {
-            xattrs.push(self.merged.opaque());
+        if options.whiteouts == Whiteouts::Keep {
+            xattrs.extend(self.merged.marks(node));
         }
         Some((Entry { path, kind, meta, xattrs }, file))
     }

@@ -47,6 +47,11 @@ pub(super) fn opaque(form: usize) -> Xattr {
     Xattr { name: [PREFIXES[form], b"opaque"].concat(), value: b"y".to_vec() }
 }
 
+/// The attribute of a directory that may have whiteouts, in one of the forms. Without a value, it refers to no other directory.
+pub(super) fn origin(form: usize) -> Xattr {
+    Xattr { name: [PREFIXES[form], b"origin"].concat(), value: Vec::new() }
+}
+
 /// The form and the name of an attribute of overlayfs that is not escaped.
 fn own(name: &[u8]) -> Option<(usize, &[u8])> {
     let found = PREFIXES.iter().enumerate().find_map(|(form, prefix)| Some((form, name.strip_prefix(*prefix)?)));

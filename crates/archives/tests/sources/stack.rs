@@ -192,9 +192,21 @@ fn whiteouts_that_are_kept_have_the_form_of_overlayfs() {
     let upper = [file(".wh.a", ""), file("d/.wh..wh..opq", ""), file("d/n", "4"), node("none/n", WHITEOUT), dir("e")];
     let found = stack(&[&base, &upper], Whiteouts::Keep).unwrap();
     let opaque = " trusted.overlay.opaque";
+    // Of directories with whiteouts.
+    let origin = " trusted.overlay.origin";
     assert_eq!(
         found,
-        ["/", "a!", &format!("d/{opaque}"), "d/n=4", &format!("e/{opaque}"), "g/", "g/x=", "none/", "none/n!"]
+        [
+            &format!("/{origin}"),
+            "a!",
+            &format!("d/{opaque}"),
+            "d/n=4",
+            &format!("e/{opaque}"),
+            "g/",
+            "g/x=",
+            &format!("none/{origin}"),
+            "none/n!"
+        ]
     );
     // The entry is kept, and hides the entries below like a whiteout in the same layer.
     let upper = [file(".wh.g", ""), file("g/n", "5"), file("a", "6"), file(".wh.a", ""), file("a/.wh.x", "")];
@@ -203,6 +215,9 @@ fn whiteouts_that_are_kept_have_the_form_of_overlayfs() {
     // In the form of the layers.
     let found = stack(&[&[with(dir("d"), "user.overlay.opaque", "y")]], Whiteouts::Keep).unwrap();
     assert_eq!(found, ["/", "d/ user.overlay.opaque"]);
+    let upper = [with(dir("d"), "user.overlay.opaque", "y"), node("d/n", WHITEOUT)];
+    let found = stack(&[&upper], Whiteouts::Keep).unwrap();
+    assert_eq!(found, ["/", "d/ user.overlay.opaque user.overlay.origin", "d/n!"]);
     let found = stack(&[&[file("x", "")], &[file(".wh.x", "")], &[dir("x")]], Whiteouts::Keep).unwrap();
     assert_eq!(found, ["/", &format!("x/{opaque}")]);
 }

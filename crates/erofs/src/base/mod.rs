@@ -23,7 +23,7 @@ use self::segments::{Segment, Segments};
 use crate::Options;
 use crate::read::Image;
 use crate::read::map::window::ReadBytes;
-use crate::read::record::data_checksum;
+use crate::read::record::checksum;
 
 /// The blocks of an earlier image.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Base {
     pub fn open(image: &Image, options: &Options, settings: &BaseSettings) -> Result<Base, BaseError> {
         let found = own_record(image, options)?;
         let record = found.record;
-        if data_checksum(image, record.data_end, &settings.engine.cancel)? != record.data {
+        if checksum(image, found, &settings.engine.cancel)? != record.checksum {
             return Err(BaseError::fit("is damaged: its data does not match its checksum", ""));
         }
         let segments = Segments::of(image, options, found, settings)?;

@@ -1,13 +1,13 @@
-//! The record at the end of an image of this program: which encoder wrote its blocks, and a checksum of the data area.
+//! The record at the end of an image of this program: which encoder wrote its blocks, and a checksum.
 //!
 //! It ends at the end of the last block that the superblock counts, where other readers look for nothing. Before it are the lengths of the
 //! segments of the packed inode, 4 bytes each, if blocks are stored in clusters:
 //!
 //! ```text
 //!  0  8  magic: packline
-//!  8  2  version: 1
+//!  8  2  version: 2
 //! 10  2  bit 0: each block that is not compressed did not get smaller
-//! 12  4  CRC-32 of the data area: from byte 4096 of the image to the end of the data area
+//! 12  4  CRC-32 of all bytes from byte 4096 of the image to the lengths; in version 1, to the end of the data area
 //! 16 16  the encoder: start of a BLAKE3 hash of its revision, form, block size, library and codec
 //! 32  8  offset of the end of the data area
 //! 40  4  number of lengths before the record
@@ -26,7 +26,9 @@ pub(crate) const LENGTHS_MOST: usize = 1 << 22;
 /// Bytes of a length.
 pub(crate) const LENGTH_BYTES: usize = 4;
 const MAGIC: &[u8; 8] = b"packline";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+/// The version whose checksum is that of the data area.
+const VERSION_OF_DATA: u16 = 1;
 /// Bit of the flags: the encoder tried to compress each block.
 const ALL_TRIED: u16 = 1;
 /// Bytes before the record's own hash.
@@ -38,8 +40,10 @@ pub(crate) type Hash = [u8; 16];
 /// A record without the lengths before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// CRC-32 of the data area.
-    pub(crate) data: u32,
+    /// CRC-32 of the data area, and of the metadata if `has_metadata` is set.
+    pub(crate) checksum: u32,
+    /// Whether the checksum includes all that follows the data area, up to the lengths.
+    pub(crate) has_metadata: bool,
     /// Offset of the end of the data area.
     pub(crate) data_end: u64,
     /// Whether compression was tried for each block that is not compressed.
@@ -62,9 +66,10 @@ impl Record {
         let mut out = [0; RECORD_BYTES];
         let flags = if self.all_tried { ALL_TRIED } else { 0 };
         out[..8].copy_from_slice(MAGIC);
-        out[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        let version = if self.has_metadata { VERSION } else { VERSION_OF_DATA };
+        out[8..10].copy_from_slice(&version.to_le_bytes());
         out[10..12].copy_from_slice(&flags.to_le_bytes());
-        out[12..16].copy_from_slice(&self.data.to_le_bytes());
+        out[12..16].copy_from_slice(&self.checksum.to_le_bytes());
         out[16..32].copy_from_slice(&self.encoder);
         out[32..40].copy_from_slice(&self.data_end.to_le_bytes());
         out[40..44].copy_from_slice(&self.lengths.to_le_bytes());
@@ -86,15 +91,17 @@ impl Record {
             return Err(corrupt(at, "the record of the encoder is damaged", "its own hash at its end"));
         }
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let version = word(8) as u16;
         let record = Record {
-            data: word(12),
+            checksum: word(12),
+            has_metadata: version == VERSION,
             data_end: u64::from(word(32)) | u64::from(word(36)) << 32,
             all_tried: bytes[10] & ALL_TRIED as u8 != 0,
             encoder: std::array::from_fn(|index| bytes[16 + index]),
             lengths: word(40),
             lengths_sum: word(44),
         };
-        let is_known = word(8) as u16 == VERSION && record.lengths as usize <= LENGTHS_MOST;
+        let is_known = [VERSION, VERSION_OF_DATA].contains(&version) && record.lengths as usize <= LENGTHS_MOST;
         Ok(is_known.then_some(record))
     }
 }
@@ -111,7 +118,8 @@ mod tests {
     #[test]
     fn each_changed_bit_is_found() {
         let record = Record {
-            data: 0x0102_0304,
+            checksum: 0x0102_0304,
+            has_metadata: true,
             data_end: 0x1122_3344_5566,
             all_tried: true,
             encoder: [7; 16],
@@ -120,7 +128,7 @@ mod tests {
         };
         let mut bytes = record.encode();
         assert_eq!(Record::decode(&bytes, 0).unwrap(), Some(record));
-        assert_eq!(&bytes[..16], b"packline\x01\0\x01\0\x04\x03\x02\x01");
+        assert_eq!(&bytes[..16], b"packline\x02\0\x01\0\x04\x03\x02\x01");
         for bit in 64..RECORD_BYTES * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(Record::decode(&bytes, 0).is_err(), "bit {bit}");
@@ -133,7 +141,17 @@ mod tests {
     #[test]
     fn records_of_later_versions_are_ignored() {
         let lengths = LENGTHS_MOST as u32 + 1;
-        let record = Record { data: 0, data_end: 4096, all_tried: false, encoder: [0; 16], lengths, lengths_sum: 0 };
+        let record = Record {
+            checksum: 0,
+            has_metadata: true,
+            data_end: 4096,
+            all_tried: false,
+            encoder: [0; 16],
+            lengths,
+            lengths_sum: 0,
+        };
         assert_eq!(Record::decode(&record.encode(), 0).unwrap(), None);
+        let earlier = Record { has_metadata: false, lengths: 1, ..record };
+        assert_eq!(Record::decode(&earlier.encode(), 0).unwrap(), Some(earlier));
     }
 }

@@ -56,11 +56,13 @@ pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRec
     Ok(bytes.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
 }
 
-/// Returns the CRC-32 of the data area, which ends at `end`.
+/// Returns the CRC-32 of the bytes whose checksum the record has.
 ///
 /// # Errors
 /// [`ReadError::Input`]; [`ReadError::Work`].
-pub(crate) fn data_checksum(image: &Image, end: u64, cancel: &CancelToken) -> Result<u32, ReadError> {
+pub(crate) fn checksum(image: &Image, placed: PlacedRecord, cancel: &CancelToken) -> Result<u32, ReadError> {
+    let PlacedRecord { at, record } = placed;
+    let end = if record.has_metadata { at - record.lengths_bytes() as u64 } else { record.data_end };
     let mut hasher = crc32fast::Hasher::new();
     let mut buffer = vec![0; STEP as usize];
     let mut at = BLOCK;

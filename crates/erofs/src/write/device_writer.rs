@@ -173,19 +173,27 @@ impl<'s> DeviceWriter<'s> {
         };
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
+        if let (Kind::File { size }, DeviceContents::Blob(area, _)) = (&entry.kind, &self.contents)
+            && area.has_long_list(*size)
+        {
+            self.check_memory(*size)?;
+        }
         if let (Kind::File { size }, DeviceContents::Blob(area, _)) = (&entry.kind, &mut self.contents) {
             area.feed(payload, *size, FileHints { fragments: Override::Off, ..hints }, source)?;
         }
-        if self.entries.is_multiple_of(MEMORY_CHECK) { self.check_memory() } else { Ok(()) }
+        if self.entries.is_multiple_of(MEMORY_CHECK) { self.check_memory(0) } else { Ok(()) }
     }
 
-    fn check_memory(&mut self) -> Result<(), Error> {
+    /// `next`: size of the file that is fed next, or 0.
+    fn check_memory(&mut self, next: u64) -> Result<(), Error> {
         let bytes = self.namespace.memory() + self.xattrs.memory();
         let limit = self.start.memory;
         let entries = self.entries;
         let input = &*self.start.input;
         let bytes = match &mut self.contents {
-            DeviceContents::Blob(area, _) => return area.lend_memory(TreeMemory { bytes, limit, entries, input }),
+            DeviceContents::Blob(area, _) => {
+                return area.lend_memory(TreeMemory { next, bytes, limit, entries, input });
+            }
             DeviceContents::Tar(contents) => bytes + contents.memory(),
         };
         if bytes <= limit {

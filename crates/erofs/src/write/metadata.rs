@@ -89,7 +89,8 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
     let xattrs = if options.xattrs { Some(Xattrs::new(xattrs, tree)?) } else { None };
     let inodes = Inodes { tree, xattrs, maps, times, block };
     let shape = Shape::new(&inodes, source.data_end)?;
-    let mut out = Output::new(sink, source.data_end, written);
+    let checksum = source.record.as_ref().map_or(0, EndRecord::checksum);
+    let mut out = Output::new(sink, source.data_end, written, checksum);
     out.pad(block)?;
     let writer = Writer { inodes: &inodes, shape: &shape };
     writer.write_blocks(&mut out)?;

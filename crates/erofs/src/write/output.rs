@@ -9,12 +9,19 @@ pub(super) struct Output<'s> {
     position: u64,
     written: Written,
     hasher: blake3::Hasher,
+    checksum: crc32fast::Hasher,
 }
 
 impl<'s> Output<'s> {
-    /// Starts at an offset. Adds all bytes to `written`.
-    pub(super) fn new(sink: &'s mut dyn Sink, position: u64, written: Written) -> Output<'s> {
-        Output { sink, position, written, hasher: blake3::Hasher::new() }
+    /// Starts at an offset. Adds all bytes to `written`. `checksum`: CRC-32 of the bytes before.
+    pub(super) fn new(sink: &'s mut dyn Sink, position: u64, written: Written, checksum: u32) -> Output<'s> {
+        let checksum = crc32fast::Hasher::new_with_initial(checksum);
+        Output { sink, position, written, hasher: blake3::Hasher::new(), checksum }
+    }
+
+    /// Returns the CRC-32 of all bytes so far, and of those before the first one.
+    pub(super) fn checksum(&self) -> u32 {
+        self.checksum.clone().finalize()
     }
 
     /// Returns the offset of the next byte.
@@ -29,6 +36,7 @@ impl<'s> Output<'s> {
         write(self.sink, self.position, bytes)?;
         self.written.add_plain(self.position, bytes);
         self.hasher.update(bytes);
+        self.checksum.update(bytes);
         self.position += bytes.len() as u64;
         Ok(())
     }

@@ -4,7 +4,7 @@ use packline_blocks::{DataLayout, Error};
 
 use super::coder::encoder_form;
 use super::output::Output;
-use crate::format::record::{LENGTHS_MOST, Record, start_of_hash};
+use crate::format::record::{LENGTHS_MOST, RECORD_BYTES, Record, start_of_hash};
 use crate::options::{BLOCK, Form, Options};
 
 /// Facts about the data area.
@@ -34,7 +34,8 @@ impl EndRecord {
         };
         let count = if lengths.is_empty() { 0 } else { layout.fragments.len() };
         let record = Record {
-            data: data.checksum,
+            checksum: data.checksum,
+            has_metadata: true,
             data_end: data.end,
             all_tried: data.all_tried,
             encoder: start_of_hash(&encoder_form(options).hash.into()),
@@ -44,11 +45,23 @@ impl EndRecord {
         (count <= LENGTHS_MOST).then_some(EndRecord { record, lengths })
     }
 
+    /// Adds bytes that follow the data area.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        let mut checksum = crc32fast::Hasher::new_with_initial(self.record.checksum);
+        checksum.update(bytes);
+        self.record.checksum = checksum.finalize();
+    }
+
+    /// Returns the CRC-32 of all bytes so far.
+    pub(super) fn checksum(&self) -> u32 {
+        self.record.checksum
+    }
+
     /// Appends the record so that it ends with a block.
     pub(super) fn put(&self, out: &mut Output<'_>) -> Result<(), Error> {
-        let record = self.record.encode();
-        let bytes = (self.lengths.len() + record.len()) as u64;
+        let bytes = (self.lengths.len() + RECORD_BYTES) as u64;
         out.fill((out.position() + bytes).next_multiple_of(BLOCK) - bytes)?;
+        let record = Record { checksum: out.checksum(), ..self.record }.encode();
         out.put(&self.lengths)?;
         out.put(&record)
     }

@@ -126,7 +126,7 @@ impl<'s> Writer<'s> {
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
         let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
         let complete = data.complete()?;
-        let record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
+        let mut record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
         let CompleteData {
             mut layout,
             saved,
@@ -140,6 +140,9 @@ impl<'s> Writer<'s> {
             ..
         } = complete;
         let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
+        if let (Some(record), Some(stored)) = (&mut record, &zeros) {
+            record.add(&stored.bytes);
+        }
         let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
         let contents = LayoutContents::new(&layout, &data_options, tails.as_ref());
         let source = Source {
@@ -147,7 +150,7 @@ impl<'s> Writer<'s> {
             contents: &contents,
             xattrs: &xattrs,
             options: &options,
-            zeros,
+            zeros: zeros.map(|stored| stored.zeros),
             data_end: layout.end,
             data_sum: checksum.unwrap_or(0),
             record,
@@ -189,13 +192,18 @@ impl<'s> Writer<'s> {
             let tail = EXTENDED_BYTES as u64 + self.xattrs.most_bytes(xattr) + size % BLOCK;
             let is_alone = self.options.form() == Form::Flat && tail > BLOCK;
             let fragments = if is_alone { Override::Off } else { hints.fragments };
+            if self.data.has_long_list(size) {
+                self.lend_memory(size)?;
+            }
             self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
         }
-        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory(0) } else { Ok(()) }
     }
 
-    fn lend_memory(&mut self) -> Result<(), Error> {
+    /// `next`: size of the file that is fed next, or 0.
+    fn lend_memory(&mut self, next: u64) -> Result<(), Error> {
         self.data.lend_memory(TreeMemory {
+            next,
             bytes: self.namespace.memory() + self.xattrs.memory(),
             limit: self.start.memory,
             entries: self.entries,

@@ -9,6 +9,13 @@ use super::coder::{ImageCoders, zeros};
 use super::map::Zeros;
 use crate::options::{BLOCK, Form, Options};
 
+/// Zeros after the data area.
+pub(super) struct StoredZeros {
+    pub(super) zeros: Zeros,
+    /// The bytes in the image.
+    pub(super) bytes: Vec<u8>,
+}
+
 /// Stores zeros after the data area, if there are holes in clusters. Moves the end of the data area.
 ///
 /// # Errors
@@ -19,7 +26,7 @@ pub(super) fn store(
     layout: &mut DataLayout,
     sink: &mut dyn Sink,
     written: &mut Written,
-) -> Result<Option<Zeros>, Error> {
+) -> Result<Option<StoredZeros>, Error> {
     if options.form() != Form::Clusters || !layout.numbers.contains(&0) {
         return Ok(None);
     }
@@ -34,14 +41,13 @@ pub(super) fn store(
     if cluster.len() as u64 > BLOCK {
         return Err(Error::internal(format!("{content} zeros that take {} bytes", cluster.len())));
     }
-    let mut put = |bytes: &[u8]| {
-        let start = layout.end;
-        write(&mut *sink, start, bytes)?;
-        written.add_plain(start, bytes);
-        layout.end += bytes.len() as u64;
-        Ok::<u64, Error>(start)
-    };
-    let start = put(&cluster)?;
-    let plain = put(&[0; BLOCK as usize])?;
-    Ok(Some(Zeros { start, bytes: cluster.len() as u32, content: content as u32, plain }))
+    let start = layout.end;
+    let plain = start + cluster.len() as u64;
+    let zeros = Zeros { start, bytes: cluster.len() as u32, content: content as u32, plain };
+    let mut bytes = cluster;
+    bytes.resize(bytes.len() + BLOCK as usize, 0);
+    write(&mut *sink, start, &bytes)?;
+    written.add_plain(start, &bytes);
+    layout.end += bytes.len() as u64;
+    Ok(Some(StoredZeros { zeros, bytes }))
 }

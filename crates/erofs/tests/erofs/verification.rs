@@ -100,8 +100,10 @@ fn found(name: &str, change: Change) -> String {
 
 #[test]
 fn each_rule_is_checked() {
-    let cases: [(&str, &str, Change); 16] = [
-        ("inline.erofs", "Fault  1040 29 inodes in the superblock", |bytes, _| bytes[1024 + 16] += 1),
+    let cases: [(&str, &str, Change); 18] = [
+        ("inline.erofs", "Note  1040 29 inodes in the superblock", |bytes, _| bytes[1024 + 16] += 1),
+        ("inline.erofs", "Fault  1040 27 inodes in the superblock", |bytes, _| bytes[1024 + 16] -= 1),
+        ("inline.erofs", "Fault  1040 65564 inodes in the superblock", |bytes, _| bytes[1024 + 18] += 1),
         ("inline.erofs", "Note  1088 label of 16 bytes", |bytes, _| bytes[1024 + 64..1024 + 80].fill(b'l')),
         ("inline.erofs", "superblock with bytes [00, 07] at 106", |bytes, _| bytes[1024 + 107] = 7),
         ("inline.erofs", "unknown compatible features 0x80000000", |bytes, _| bytes[1024 + 11] |= 0x80),

@@ -166,13 +166,18 @@ impl<'s> Writer<'s> {
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
         if let Some((number, size)) = file {
+            if self.data.has_long_list(size) {
+                self.lend_memory(size)?;
+            }
             self.data.feed(number, size, hints, source)?;
         }
-        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory() } else { Ok(()) }
+        if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory(0) } else { Ok(()) }
     }
 
-    fn lend_memory(&mut self) -> Result<(), Error> {
+    /// `next`: size of the file that is fed next, or 0.
+    fn lend_memory(&mut self, next: u64) -> Result<(), Error> {
         self.data.lend_memory(TreeMemory {
+            next,
             bytes: self.namespace.memory() + self.xattrs.memory(),
             limit: self.start.memory,
             entries: self.entries,

@@ -128,21 +128,22 @@ fn whiteouts(marks: &str) -> Sandbox {
             "mkdir -p base/gone/deep base/cut/in base/kept base/was && cd base && echo 1 > file && echo 2 > gone/deep/x && \
          echo 3 > cut/in/y && echo 4 > cut/z && echo 5 > kept/a && echo 6 > kept/b && ln kept/b b && echo 7 > was/x && \
          setfattr -n user.of -v base cut && cd .. && \
-         mkdir -p over/cut over/kept over/file && cd over && echo 8 > cut/new && echo 9 > kept/c && echo 10 > file/x && \
-         echo 11 > was && {marks} && touch -d @5 .. . cut kept file file/x cut/new kept/c was && cd .. && \
+         mkdir -p over/cut over/kept over/file over/only && cd over && echo 8 > cut/new && echo 9 > kept/c && echo 10 > file/x && \
+         echo 11 > was && {marks} && touch -d @5 .. . cut kept file file/x cut/new kept/c only was && cd .. && \
          mkdir merged && cp -a base/. merged && cd merged && rm -rf gone cut/* kept/b was file && \
          setfattr -x user.of cut && cp -a ../over/file ../over/was . && cp -a ../over/cut/new cut && \
-         cp -a ../over/kept/c kept && touch -d @5 cut kept . && cd .. && \
+         cp -a ../over/kept/c kept && mkdir only && touch -d @5 cut kept only . && cd .. && \
          tar -C over --xattrs --xattrs-include='*' -cf over.tar ."
         ),
     );
     sandbox
 }
 
-const AUFS: &str = ": > .wh.gone && : > cut/.wh..wh..opq && : > kept/.wh.b";
-const OVERLAY: &str = "mknod gone c 0 0 && setfattr -n trusted.overlay.opaque -v y cut && ln gone kept/b && \
+const AUFS: &str = ": > .wh.gone && : > cut/.wh..wh..opq && : > kept/.wh.b && : > only/.wh.x";
+const OVERLAY: &str = "mknod gone c 0 0 && setfattr -n trusted.overlay.opaque -v y cut && ln gone kept/b && ln gone only/x && \
     setfattr -n trusted.overlay.origin -v x kept && setfattr -n trusted.overlay.impure -v y .";
-const OVERLAY_OF_USERS: &str = ": > .wh.gone && setfattr -n user.overlay.opaque -v y cut && : > kept/b && setfattr -n user.overlay.whiteout kept/b -v ''";
+const OVERLAY_OF_USERS: &str = ": > .wh.gone && setfattr -n user.overlay.opaque -v y cut && : > kept/b && setfattr -n user.overlay.whiteout kept/b -v '' && \
+    : > only/x && setfattr -n user.overlay.whiteout only/x -v ''";
 
 #[test]
 fn whiteouts_of_each_form_hide_what_is_below() {
@@ -160,7 +161,7 @@ fn whiteouts_of_each_form_hide_what_is_below() {
         assert!(pack(&sandbox, &["over"], &["-c", "none", "--whiteouts=ignore"]) == alone);
         pack(&sandbox, &["over"], &["-c", "none", "--whiteouts", "apply"]);
         let names = sandbox.good(&["list", "new.sqfs"]).text();
-        assert_eq!(names, ".\ncut\ncut/new\nfile\nfile/x\nkept\nkept/c\nwas\n", "{marks}");
+        assert_eq!(names, ".\ncut\ncut/new\nfile\nfile/x\nkept\nkept/c\nonly\nwas\n", "{marks}");
     }
 }
 

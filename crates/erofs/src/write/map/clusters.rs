@@ -73,7 +73,7 @@ impl ClustersPlan {
             before = Some(span.start);
             plan.first = if covered == 0 { span.block } else { plan.first };
             plan.is_compact &= !span.is_partial && span.block == plan.first + plan.blocks;
-            plan.is_shared |= span.is_partial;
+            plan.is_shared |= span.is_partial || maker.zeros.is_some_and(|zeros| zeros.start / BLOCK == span.block);
             plan.blocks += u64::from(span.blocks);
             covered = span.start + span.length;
         }

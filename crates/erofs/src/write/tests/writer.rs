@@ -9,7 +9,7 @@ use packline_tree::{Extent, Source as EntrySource};
 use packline_volume::ReadSettings;
 
 use super::*;
-use crate::verify::{Examiner, Finding, VerifySettings, verify};
+use crate::verify::{Examiner, Finding, Severity, VerifySettings, verify};
 use crate::{FileHints, Start, Summary, Writer};
 
 /// The content of a file, and how far it was read.
@@ -132,6 +132,56 @@ fn short_holes_of_large_blocks() {
     }
 }
 
+/// A file that is a hole.
+struct Hole(u64);
+
+impl EntrySource for Hole {
+    fn next_entry(&mut self) -> Result<Option<Entry>, packline_tree::Error> {
+        Ok(None)
+    }
+
+    fn read(&mut self, _: &mut [u8]) -> Result<Extent, packline_tree::Error> {
+        let bytes = std::mem::take(&mut self.0);
+        Ok(if bytes == 0 { Extent::End } else { Extent::Hole(bytes) })
+    }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        (0, None)
+    }
+}
+
+/// The size of a hole is only a number in the input.
+#[test]
+fn lists_of_blocks_of_large_holes_must_fit_into_memory() {
+    let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
+    for options in forms() {
+        let start = || Start {
+            root: meta,
+            defaults: meta,
+            input: "test".into(),
+            memory: 64 << 20,
+            verify: false,
+            lookup: Lookup::default(),
+            scratch: None,
+        };
+        let mut image = Vec::new();
+        let mut add = |size: u64| {
+            image.clear();
+            let config = Config::new(0, 4 << 20);
+            let mut writer = Writer::new(&mut image, options.clone(), config, start()).unwrap();
+            let kind = Kind::File { size };
+            let entry = Entry { path: b"hole".to_vec(), kind, meta, xattrs: Vec::new() };
+            writer.add(&entry, FileHints::default(), &mut Hole(size)).map_err(|error| error.to_string())
+        };
+        assert_eq!(add(1 << 38), Ok(()));
+        let most = u64::from(u32::MAX) * options.segment_size().bytes() as u64;
+        let error = add(most).unwrap_err();
+        assert!(error.contains("G of memory") && error.contains("raise the memory limit"), "{error}");
+        let error = add(most + 1).unwrap_err();
+        assert!(error.contains("too many blocks (expected at most 4294967295)"), "{error}");
+    }
+}
+
 #[test]
 fn the_image_does_not_depend_on_the_workers() {
     let nodes = nodes(5);
@@ -171,14 +221,67 @@ fn ends_of_uncompressed_files_follow_their_inodes() {
     let [none, ..] = forms();
     let (image, summary) = pack(&nodes, &none, 2, true);
     assert!(summary.end.metadata < 500 * (64 + 350) * 11 / 10, "{:?}", summary.end);
-    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), listener: None };
     let image = open(image);
-    let mut found = Findings::default();
-    verify(&image, &VerifySettings { reading, inodes: 1 << 20, space: 1 << 20 }, &mut found).unwrap();
-    assert!(found.0.is_empty(), "{:?}", found.0);
+    assert_eq!(findings(&image), []);
     compare(&nodes, &image);
     let alone = Options { fragments: Fragments::Never, ..none };
     assert!(pack(&nodes, &alone, 0, true).1.end.padded > 500 * BLOCK);
+}
+
+#[test]
+fn images_with_holes_have_the_feature_of_shared_clusters() {
+    let hole = [&[7; 5000][..], &[0; 2 << 20], &[7; 5000]].concat();
+    let nodes = [Node::dir(""), Node::file("hole", hole), Node::file("small", [0; 3000])];
+    for options in all() {
+        let alone = Options { deduplicate: false, fragments: Fragments::Never, ..options };
+        let mut found = findings(&open(pack(&nodes, &alone, 0, true).0));
+        // A cluster of zeros that is not used is only a note.
+        found.retain(|finding| finding.severity == Severity::Fault);
+        assert_eq!(found, [], "{} for {}", alone.codec, alone.kernel);
+    }
+}
+
+#[test]
+fn changes_of_the_zeros_of_holes_are_found() {
+    let hole = [&[7; 5000][..], &[0; 2 << 20], &[7; 5000]].concat();
+    let nodes = [Node::dir(""), Node::file("hole", hole), Node::file("small", [0; 3000])];
+    for options in all().filter(|options| options.form() == Form::Clusters) {
+        let (bytes, summary) = pack(&nodes, &Options { fragments: Fragments::Never, ..options.clone() }, 0, false);
+        // The last blocks of the data are a cluster of zeros, and a block of zeros.
+        let end = (BLOCK + summary.data_bytes) as usize;
+        for at in [end - 5000, end - 4097, end - 4096, end - 1] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(!findings(&open(damaged)).is_empty(), "{}: byte {at} of {end}", options.codec);
+        }
+    }
+}
+
+#[test]
+fn each_changed_bit_of_data_and_metadata_is_found() {
+    let mut random = Random::new(19);
+    let mut nodes = trees::random(19, 30);
+    nodes.push(Node::file("hole", [&[7; 5000][..], &[0; 1 << 20], &random.noise(5000)].concat()));
+    nodes.extend((0..20).map(|number| Node::file(format!("small{number}"), random.prose(900))));
+    for options in all().filter(|options| options.codec != Spec::None) {
+        let (bytes, summary) = pack(&nodes, &options, 0, false);
+        for _ in 0..20 {
+            let bit = 8 * BLOCK + random.below(8 * (summary.end.bytes_used - BLOCK));
+            let mut damaged = bytes.clone();
+            damaged[bit as usize / 8] ^= 1 << (bit % 8);
+            let image = Image::open(Arc::new(damaged), &[], 0, 1 << 20);
+            let is_sound = image.is_ok_and(|image| findings(&image).is_empty());
+            assert!(!is_sound, "{} for {}: bit {bit}", options.codec, options.kernel);
+        }
+    }
+}
+
+/// Returns what verification finds.
+fn findings(image: &Image) -> Vec<Finding> {
+    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine: Config::new(0, 1 << 20), listener: None };
+    let mut found = Findings::default();
+    verify(image, &VerifySettings { reading, inodes: 1 << 20, space: 1 << 20 }, &mut found).unwrap();
+    found.0
 }
 
 #[derive(Default)]

@@ -52,15 +52,16 @@ class Stubs(unittest.TestCase):
         self.assertEqual(public, set(packline.__all__))
         for name in public:
             if isinstance(stubs[name], ast.ClassDef):
-                self.compare(getattr(packline, name), stubs[name])
+                bases = [stubs[base.id].body for base in stubs[name].bases if getattr(base, "id", "") in stubs]
+                self.compare(getattr(packline, name), stubs[name], sum(bases, []))
 
-    def compare(self, cls, stub):
+    def compare(self, cls, stub, inherited):
         declared = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
         for name in declared:
             self.assertTrue(hasattr(cls, name), f"{cls.__name__}.{name}")
         foreign = {name for base in cls.__mro__ if not base.__module__.startswith("packline") for name in dir(base)}
         found = {name for name in dir(cls) if not name.startswith("_")} - foreign
-        attributes = {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+        attributes = {node.target.id for node in stub.body + inherited if isinstance(node, ast.AnnAssign)}
         self.assertLessEqual(found, declared | attributes, cls.__name__)
 
 

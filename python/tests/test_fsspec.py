@@ -30,8 +30,8 @@ class FileSystem(unittest.TestCase):
         with fsspec.open(f"packline://etc/hostname::file://{self.top}/root.sqfs", "rt") as file:
             self.assertEqual(file.read(), "box\n")
         memory = fsspec.filesystem("memory")
-        memory.pipe("/root.sqfs", open("root.sqfs", "rb").read())
-        found = fsspec.open_files("packline://data/**.csv::memory://root.sqfs")
+        memory.pipe("/root.sqfs", (self.top / "root.sqfs").read_bytes())
+        found = fsspec.open_files("packline://data/**/*.csv::memory://root.sqfs")
         self.assertEqual(sorted(file.path for file in found), ["data/more/table.csv", "data/table.csv"])
         with found[0] as file:
             self.assertTrue(file.read().startswith(b"name,count"))
@@ -73,7 +73,7 @@ class FileSystem(unittest.TestCase):
             self.assertEqual(file.read(10), inputs.CONTENT[1000:1010])
         self.assertRaises(OSError, files.open, "etc/hostname", "wb")
         files.get("etc/hostname", "copied")
-        self.assertEqual(open("copied", "rb").read(), b"box\n")
+        self.assertEqual((self.top / "copied").read_bytes(), b"box\n")
 
     def test_a_file_system_travels_between_processes(self):
         copy = pickle.loads(pickle.dumps(self.files))

@@ -25,7 +25,7 @@ class Reading(unittest.TestCase):
 
     def images(self):
         for name in FORMATS:
-            with self.subTest(name), packline.open(name) as image:
+            with packline.open(name) as image:
                 yield image
 
     def test_an_image_is_a_mapping_of_paths(self):
@@ -173,7 +173,7 @@ class Reading(unittest.TestCase):
 
     def test_sources_of_images(self):
         for name in FORMATS:
-            content = open(name, "rb").read()
+            content = (self.top / name).read_bytes()
             for source in (os.fsencode(os.path.abspath(name)).decode(), self.top / name, content, bytearray(content)):
                 self.assertEqual(packline.open(source).read("etc/hostname"), b"box\n")
             with open(name, "rb") as file, packline.open(file) as image:
@@ -188,7 +188,7 @@ class Reading(unittest.TestCase):
                 raise RuntimeError("no connection")
 
         with self.assertRaises(packline.Error) as raised:
-            packline.open(Broken(open("root.sqfs", "rb").read()))
+            packline.open(Broken((self.top / "root.sqfs").read_bytes()))
         self.assertIsInstance(raised.exception.__cause__, RuntimeError)
 
     def test_a_closed_image_is_an_error_and_its_files_stay_open(self):
@@ -229,7 +229,7 @@ class Reading(unittest.TestCase):
             self.assertRaises(packline.WrongFormatError, packline.open, wrong)
 
     def test_damage_has_an_offset(self):
-        content = bytearray(open("root.sqfs", "rb").read())
+        content = bytearray((self.top / "root.sqfs").read_bytes())
         table = int.from_bytes(content[64:72], "little")
         content[table : table + 16] = b"\xff" * 16
         with self.assertRaises(packline.CorruptError) as raised:

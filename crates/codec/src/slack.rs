@@ -96,6 +96,7 @@ mod tests {
 
     /// All search variants that this processor supports.
     fn searches() -> Vec<Search> {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut all: Vec<Search> = vec![length, length_with];
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {

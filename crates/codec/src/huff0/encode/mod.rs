@@ -17,6 +17,7 @@ pub(super) struct Codes {
     of: [u64; SYMBOLS],
     longest: u32,
     /// Whether eight symbols often exceed a word.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(super) dense: bool,
 }
 
@@ -52,7 +53,7 @@ impl Codes {
 
 /// Writes the stream of `src`, which is not empty and contains only symbols of the code. `None` if it does not fit.
 pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) -> Option<usize> {
-    let mut tail = Tail { size: 0, held: 0, bits: 0 };
+    let tail = Tail { size: 0, held: 0, bits: 0 };
     match kernel {
         Kernel::Portable => any(src, codes, out, tail),
         // SAFETY: only `Kernel::detect` returns this variant, where the processor has the instructions.
@@ -61,6 +62,7 @@ pub(super) fn stream(kernel: Kernel, src: &[u8], codes: &Codes, out: &mut [u8]) 
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Kernel::Avx512 => unsafe {
+            let mut tail = tail;
             let rest = avx512::encode_groups(src, codes, out, &mut tail);
             any_bmi2(rest, codes, out, tail)
         },

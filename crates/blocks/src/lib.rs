@@ -62,7 +62,7 @@ pub use kept_tails::{KeepTails, KeptTails};
 pub use layout::{
     BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
 };
-pub use options::{Align, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
+pub use options::{Align, ClusterSize, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};

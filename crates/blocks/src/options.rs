@@ -40,6 +40,22 @@ pub enum Sharing {
     Blocks,
 }
 
+/// Bytes of content of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusterSize {
+    /// A power of two, at most the block size. A file's tail end is its size modulo this number.
+    pub usual: u32,
+    /// At most the block size.
+    pub most: u32,
+}
+
+impl From<u32> for ClusterSize {
+    /// Clusters of at most this number of bytes, a power of two.
+    fn from(bytes: u32) -> ClusterSize {
+        ClusterSize { usual: bytes, most: bytes }
+    }
+}
+
 /// How the contents of an image are stored. The options and the input determine the bytes of the data area, except [`DataOptions::verify`] and
 /// [`DataOptions::looks_up`], which change no byte.
 #[derive(Debug, Clone)]
@@ -53,9 +69,8 @@ pub struct DataOptions {
     pub deduplicate: bool,
     pub sharing: Sharing,
     /// With [`Sharing::Blocks`], a block may be stored as clusters, each of which is decoded on its own. The block is then only what is hashed and
-    /// shared at once. This is the most bytes of content of a cluster: a power of two, at most the block size. A file's tail end is its size
-    /// modulo this number. Zeros complete the content of a fragment block to a multiple of [`DataOptions::unit`].
-    pub cluster_size: Option<u32>,
+    /// shared at once. Zeros complete the content of a fragment block to a multiple of [`DataOptions::unit`].
+    pub cluster_size: Option<ClusterSize>,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,
     /// Whether data blocks are stored uncompressed, unless [`FileHints::compress`] says otherwise.
@@ -85,7 +100,7 @@ pub struct DataOptions {
 impl DataOptions {
     /// Returns the number of bytes modulo which a file's size is its tail end.
     pub(crate) fn tail_unit(&self) -> usize {
-        self.cluster_size.map_or(self.block_size.bytes(), |bytes| bytes as usize)
+        self.cluster_size.map_or(self.block_size.bytes(), |size| size.usual as usize)
     }
 }
 

@@ -11,7 +11,7 @@ use packline_runtime::{Buffer, Buffers, TaskError};
 use crate::digest::{Digest, Digester, hash, is_zero};
 use crate::slab::{Item, PieceKind, Slab};
 use crate::written::{Chunk, Hashes};
-use crate::{BlockContent, Cluster, Coder, Coders, DataOptions, Error, STORED_BLOCK};
+use crate::{BlockContent, Cluster, ClusterSize, Coder, Coders, DataOptions, Error, STORED_BLOCK};
 
 /// Raw bytes in a job. Submitting smaller jobs would cost too much.
 pub(crate) const JOB_BYTES: usize = 64 * 1024;
@@ -36,7 +36,7 @@ pub(crate) struct CompressTask {
     /// Whether the image gets a checksum of all bytes in its data area.
     checksums: bool,
     /// See [`DataOptions::cluster_size`] and [`DataOptions::unit`].
-    cluster_size: Option<u32>,
+    cluster_size: Option<ClusterSize>,
     unit: u32,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
@@ -392,7 +392,7 @@ impl CompressTask {
 
     /// Checks what a coder made of a block of `length` bytes: other clusters would make the image unreadable.
     fn check_clusters(&self, clusters: &[Cluster], length: usize, size: usize) -> Result<(), Error> {
-        let most = self.cluster_size.unwrap_or(0);
+        let most = self.cluster_size.map_or(0, |size| size.most);
         let is_valid = |cluster: &Cluster| {
             let fits = cluster.size() > 0 && (!cluster.is_compressed() || cluster.size() <= cluster.length);
             fits && cluster.length <= most && cluster.size().is_multiple_of(self.unit.max(1))

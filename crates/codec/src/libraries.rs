@@ -30,7 +30,8 @@ impl Spec {
     /// [`Spec::encoder_revision`] stays.
     pub fn fitting_revision(&self) -> u32 {
         match self {
-            Spec::Zstd(_) | Spec::Lzma(_) | Spec::Lz4(_) | Spec::Gzip(_) => 1,
+            Spec::Zstd(_) => 2,
+            Spec::Lzma(_) | Spec::Lz4(_) | Spec::Gzip(_) => 1,
             _ => 0,
         }
     }

@@ -178,6 +178,7 @@ fn memory_stays_within_the_footprint() {
             complaints.extend(complaint);
             complaints.extend(bare_encoder(text, size));
             complaints.extend(fitting_encoder(text, size));
+            complaints.extend(fitting_encoder(text, size + size / 8));
             complaints.extend(packed.and_then(|packed| decoder(text, size, &packed)));
         }
     }

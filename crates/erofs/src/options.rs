@@ -11,6 +11,9 @@ use crate::format::superblock::{LABEL_MOST, incompat};
 
 /// Block size for lz4 in bytes: larger blocks compress hardly better, because its distances have 16 bits.
 const LZ4_BLOCK: u64 = 64 << 10;
+/// The share of a block by which the content of a cluster of whole blocks may exceed a block. A segment of 8 blocks is then 8 clusters, although each
+/// cluster is cut where its blocks are full.
+const HEADROOM: usize = 8;
 /// Logarithm of the size of a block of a tar in bytes.
 const TAR_BLOCK_BITS: u8 = 9;
 /// Logarithm of the size of a file system block in bytes. No kernel mounts blocks larger than its pages.
@@ -55,8 +58,10 @@ pub(crate) enum Form {
 pub struct Options {
     /// `none`, or a codec that [`Spec::bare_encoder`] knows.
     pub codec: Spec,
-    /// Most bytes of content of a cluster: what a reader decodes at once.
+    /// Content of a cluster in bytes: what a reader decodes at once.
     pub block_size: BlockSize,
+    /// Whether a cluster of whole blocks may have up to an eighth more content than [`Options::block_size`]. Fewer clusters are short then.
+    pub headroom: bool,
     /// The oldest Linux version that must mount the image. Newer versions mount smaller images.
     pub kernel: Kernel,
     /// Which tail ends are packed together. Without compression, the images for kernels before 6.15 have them after their inodes.
@@ -87,6 +92,7 @@ impl Options {
         Options {
             codec,
             block_size,
+            headroom: true,
             kernel: Kernel::DEFAULT,
             fragments: Fragments::default(),
             deduplicate: true,
@@ -143,7 +149,7 @@ impl Options {
     /// Returns the features that the image may have, and the first kernels that know them.
     fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
-        if let Some(codec) = self.codec.bare_codec(self.block_size.bytes())? {
+        if let Some(codec) = self.codec.bare_codec(self.cluster_most())? {
             needs.push((self.codec.name().to_owned(), Kernel::of_algorithm(algorithms::number_of(codec))));
         }
         if self.place != Place::Image {
@@ -183,12 +189,19 @@ impl Options {
         if self.form() == Form::Clusters { self.block_size.segment() } else { self.block_size }
     }
 
+    /// Returns the most bytes of content of a cluster.
+    pub(crate) fn cluster_most(&self) -> usize {
+        let size = self.block_size.bytes();
+        let more = if self.headroom && self.form() == Form::Clusters { size / HEADROOM } else { 0 };
+        (size + more - more % BLOCK as usize).min(BareCodec::LARGEST)
+    }
+
     /// Returns the memory of the encoder and the decoder of one worker.
     ///
     /// # Errors
     /// Errors of [`Options::validate`] about the codec.
     pub fn footprint(&self) -> Result<Footprint, CodecError> {
-        let size = self.block_size.bytes();
+        let size = self.cluster_most();
         if self.form() == Form::Clusters { self.codec.fitting_footprint(size) } else { self.codec.bare_footprint(size) }
     }
 
@@ -229,7 +242,7 @@ impl Options {
 
     /// Returns what decoders must know of the codec; `None` if nothing is compressed.
     pub(crate) fn bare_codec(&self) -> Option<BareCodec> {
-        self.codec.bare_codec(self.block_size.bytes()).ok().flatten()
+        self.codec.bare_codec(self.cluster_most()).ok().flatten()
     }
 }
 

@@ -247,14 +247,14 @@ pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
     let options = &mut setup.options;
     options.sharing = if matches!(kind, Kind::Runs) { Sharing::Runs } else { Sharing::Blocks };
     if matches!(kind, Kind::Clusters) {
-        options.cluster_size = Some(BLOCK as u32);
+        options.cluster_size = Some((BLOCK as u32).into());
         options.unit = UNIT as u32;
         options.block_size = BlockSize::new(SEGMENT as u64).unwrap();
         options.fragment_size = SEGMENT as u32;
         options.start = 2 * UNIT as u64;
     }
     if matches!(kind, Kind::Kept) {
-        options.cluster_size = Some(UNIT as u32);
+        options.cluster_size = Some((UNIT as u32).into());
         options.unit = UNIT as u32;
         options.compresses = false;
         options.keep_tails = Some(KeepTails::default());

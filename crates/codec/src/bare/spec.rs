@@ -8,6 +8,8 @@ use crate::{CodecError, Encoder, Footprint, Spec, gzip, lz4, lzma, none, zstd};
 
 /// The codecs that have blocks without a header.
 const CODECS: [&str; 6] = [none::NAME, lz4::NAME, lz4::HC_NAME, lzma::NAME, gzip::NAME, zstd::NAME];
+/// Smallest dictionary of lzma in EROFS in bytes.
+const LEAST_DICTIONARY: usize = 8 << 10;
 /// Smallest window of zstd in bytes.
 const LEAST_WINDOW: usize = 1 << 10;
 
@@ -43,7 +45,11 @@ impl Spec {
             Spec::None => Ok(None),
             Spec::Lz4(_) => Ok(Some(BareCodec::Lz4)),
             Spec::Gzip(_) => Ok(Some(BareCodec::Deflate)),
-            Spec::Lzma(params) => Ok(Some(BareCodec::MicroLzma { dict_size: params.dict_size(largest)? })),
+            Spec::Lzma(params) => {
+                // Distances are less than the content of a block, though the dictionary of other formats is a power of two.
+                let most = largest.max(LEAST_DICTIONARY) as u32;
+                Ok(Some(BareCodec::MicroLzma { dict_size: params.dict_size(largest)?.min(most) }))
+            }
             Spec::Zstd(_) => {
                 let window = largest.next_power_of_two().max(LEAST_WINDOW) as u32;
                 Ok(Some(BareCodec::Zstd { window }))

@@ -21,7 +21,7 @@ pub enum Capacity {
     /// Any: the whole input is encoded.
     Any,
     /// Whole units. A start of the input is encoded that fills its units almost completely. The whole input is encoded if it fits into one
-    /// unit, if nothing follows it, or if a cut would spare too little.
+    /// unit, or if a cut would spare too little.
     Units,
     /// At most this number of bytes.
     Bytes(usize),
@@ -142,18 +142,14 @@ impl<C: Cutter> FittingEncoder for Fitter<C> {
         if input.len() < 2 {
             return Ok(None);
         }
-        // A cut would save a unit here that what is cut off takes again.
-        let is_last = capacity == Capacity::Units && input.len() == src.len();
-        let capacity = if is_last { Capacity::Any } else { capacity };
         let Some(stored) = self.cutter.encode(input, self.marks(capacity), out)? else { return Ok(None) };
         let whole = Fitted { content: input.len(), stored };
         let fitted = match self.cut(capacity, whole) {
             None => Some(whole),
             Some(cut) => self.cutter.cut(input, &cut, out)?.or((capacity == Capacity::Units).then_some(whole)),
         };
-        let takes = |stored: usize| {
-            if is_last || capacity == Capacity::Units { stored.next_multiple_of(self.unit) } else { stored }
-        };
+        let takes =
+            |stored: usize| if capacity == Capacity::Units { stored.next_multiple_of(self.unit) } else { stored };
         Ok(fitted.filter(|fitted| takes(fitted.stored) < fitted.content))
     }
 }

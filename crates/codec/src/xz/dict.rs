@@ -63,7 +63,7 @@ impl DictSize {
     pub fn resolve(self, block_size: usize) -> Option<u32> {
         let size = match self {
             DictSize::Block => block_size.next_power_of_two().max(Self::MIN as usize),
-            DictSize::Share(percent) => percent.of(block_size),
+            DictSize::Share(percent) => percent.of(1 << block_size.max(1).ilog2()),
             DictSize::Bytes(bytes) => bytes as usize,
         };
         let size = u32::try_from(size).ok()?;

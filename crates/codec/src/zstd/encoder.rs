@@ -73,13 +73,17 @@ pub(super) struct LibraryEncoder {
 impl LibraryEncoder {
     /// An encoder for blocks of up to `block_size` bytes.
     pub(super) fn new(level: i32, block_size: usize, checksum: bool) -> Result<Self, CodecError> {
-        let context = Context::new(Self::memory(level, block_size))?;
-        Ok(LibraryEncoder { context, level, classes: classes(level, block_size), current: None, checksum })
+        LibraryEncoder::with(level, classes(block_size, |log| LibraryParams::new(level, log)), checksum)
+    }
+
+    fn with(level: i32, classes: Vec<LibraryParams>, checksum: bool) -> Result<Self, CodecError> {
+        let context = Context::new(memory_of(&classes))?;
+        Ok(LibraryEncoder { context, level, classes, current: None, checksum })
     }
 
     /// Memory of an encoder in bytes.
     pub(super) fn memory(level: i32, block_size: usize) -> usize {
-        classes(level, block_size).iter().map(context_size).max().unwrap_or(0)
+        memory_of(&classes(block_size, |log| LibraryParams::new(level, log)))
     }
 
     fn prepare(&mut self, size: usize) -> Result<(), CodecError> {
@@ -100,18 +104,22 @@ impl Compressor for LibraryEncoder {
     }
 }
 
-/// Finds the sequences that the library's encoder would use.
+/// Finds sequences by the library.
 pub(super) struct SequenceFinder(LibraryEncoder);
 
 impl SequenceFinder {
     /// A finder for blocks of up to `block_size` bytes.
     pub(super) fn new(level: i32, block_size: usize) -> Result<SequenceFinder, CodecError> {
-        LibraryEncoder::new(level, block_size, false).map(SequenceFinder)
+        LibraryEncoder::with(level, SequenceFinder::classes(level, block_size), false).map(SequenceFinder)
     }
 
     /// Memory of a finder in bytes. The library also allocates space for a frame.
     pub(super) fn memory(level: i32, block_size: usize) -> usize {
-        LibraryEncoder::memory(level, block_size) + bound(block_size)
+        memory_of(&SequenceFinder::classes(level, block_size)) + bound(block_size)
+    }
+
+    fn classes(level: i32, block_size: usize) -> Vec<LibraryParams> {
+        classes(block_size, |log| LibraryParams::of_cuts(level, log))
     }
 
     /// Replaces the sequences of a coder by those of a block.
@@ -137,6 +145,11 @@ const BLOCK: usize = 128 << 10;
 /// Smallest block in bytes that the library searches.
 const SHORTEST_BLOCK: usize = 16;
 
-fn classes(level: i32, block_size: usize) -> Vec<LibraryParams> {
-    (MIN_SIZE_LOG..=size_log(block_size)).map(|log| LibraryParams::new(level, log)).collect()
+/// The parameters of all size classes of blocks of up to `block_size` bytes.
+fn classes(block_size: usize, params: impl Fn(u32) -> LibraryParams) -> Vec<LibraryParams> {
+    (MIN_SIZE_LOG..=size_log(block_size)).map(params).collect()
+}
+
+fn memory_of(classes: &[LibraryParams]) -> usize {
+    classes.iter().map(context_size).max().unwrap_or(0)
 }

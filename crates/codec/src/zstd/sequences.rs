@@ -29,9 +29,9 @@ struct Style {
 impl Style {
     const CAREFUL: Style = Style { level: 1, strategy: Strategy::ZSTD_btultra, target_length: 16 };
 
-    /// The style of a level's own frames of up to `size` bytes.
+    /// The style of a level's frames that are cut, of up to `size` bytes.
     fn of_level(level: i32, size: usize) -> Style {
-        let LibraryParams { strategy, target_length, .. } = LibraryParams::new(level, size_log(size));
+        let LibraryParams { strategy, target_length, .. } = LibraryParams::of_cuts(level, size_log(size));
         let strategy = match strategy {
             Strategy::ZSTD_fast | Strategy::ZSTD_dfast => strategy,
             // The others differ only in their search.

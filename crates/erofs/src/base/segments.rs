@@ -177,7 +177,7 @@ impl Collector {
         Collector {
             form,
             algorithm: options.bare_codec().map_or(0, number_of),
-            most: options.block_size.into(),
+            most: options.cluster_most() as u64,
             segment_most: options.segment_size().into(),
             data_end,
             segments: Segments { list: Vec::new(), clusters: Vec::new(), form },

@@ -87,7 +87,7 @@ pub(super) fn block(options: &Options, facts: Facts, digest: &[u8]) -> Result<Ve
 /// Returns the blocks of the largest cluster. It may start in the middle of a block.
 fn cluster_blocks(options: &Options) -> u16 {
     let more = u64::from(options.form() == Form::Extents);
-    (u64::from(options.block_size) / BLOCK + more).min(256) as u16
+    (options.cluster_most() as u64 / BLOCK + more).min(256) as u16
 }
 
 fn superblock(options: &Options, facts: Facts) -> Superblock {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, KeepTails, Layout, MEMORY_CHECK,
-    Override, Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+    ClusterSize, CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, KeepTails, Layout,
+    MEMORY_CHECK, Override, Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Sink, Unobserved};
@@ -240,8 +240,10 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         sharing: Sharing::Blocks,
         cluster_size: match options.form() {
             // Only the end of a file follows its inode.
-            Form::Flat => Some(BLOCK as u32),
-            Form::Clusters => Some(options.block_size.into()),
+            Form::Flat => Some((BLOCK as u32).into()),
+            Form::Clusters => {
+                Some(ClusterSize { usual: options.block_size.into(), most: options.cluster_most() as u32 })
+            }
             Form::Extents => None,
         },
         sparse: options.sparse,

@@ -20,7 +20,7 @@ pub(super) struct BareBlocks {
 
 impl BareBlocks {
     pub(super) fn new(image: &ImageCoders) -> BareBlocks {
-        let most = image.block_size.bytes();
+        let most = image.cluster_most;
         BareBlocks { codec: image.codec.clone(), most, encoder: None, decoding: image.decoding() }
     }
 }

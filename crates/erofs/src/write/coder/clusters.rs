@@ -10,7 +10,9 @@ use crate::options::BLOCK;
 /// Bytes of a block.
 const UNIT: usize = BLOCK as usize;
 /// Raised whenever segments are stored in other clusters, though the codec's encoder has not changed.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
+/// Content of a block in bytes, of the first cluster of a segment.
+const USUAL_BLOCK: usize = 4 * UNIT;
 
 /// Compresses segments that are not found, and decodes clusters.
 pub(super) struct ClusterCoder {
@@ -63,7 +65,7 @@ pub(in crate::write) struct SegmentCodec {
 
 impl SegmentCodec {
     pub(in crate::write) fn new(image: &ImageCoders) -> SegmentCodec {
-        let most = image.block_size.bytes();
+        let most = image.cluster_most;
         SegmentCodec { codec: image.codec.clone(), most, encoder: None, decoding: image.decoding() }
     }
 
@@ -90,16 +92,38 @@ impl SegmentCodec {
         })
     }
 
+    /// Returns how much content is encoded for the next cluster, if `left` bytes are left. All clusters of a segment should have similar content, so that no
+    /// short one is at the end. A cut takes away half the content of a block on average; the cluster `before` says about how much that is.
+    fn input(&self, left: usize, before: Option<&Cluster>) -> usize {
+        if left <= self.most {
+            return left;
+        }
+        let even = left.div_ceil(left.div_ceil(self.most));
+        let in_block =
+            before.map_or(USUAL_BLOCK, |before| UNIT * before.length as usize / before.size().max(1) as usize);
+        (even + in_block / 2).min(self.most)
+    }
+
     /// Stores a start of `content` at the start of `to`. `None` if there is no space.
-    fn cluster(&mut self, content: &[u8], to: &mut [u8]) -> Result<Option<Cluster>, CodecError> {
-        if to.len() >= content.len()
-            && let Some(Fitted { content: length, stored }) = self.fit(content, Capacity::Units, to)?
-        {
-            let size = pad(stored, to);
-            return Ok(Some(Cluster { length: length as u32, size_word: size as u32 }));
+    fn cluster(
+        &mut self,
+        content: &[u8],
+        before: Option<&Cluster>,
+        to: &mut [u8],
+    ) -> Result<Option<Cluster>, CodecError> {
+        let length = self.input(content.len(), before);
+        let is_last = length == content.len();
+        if to.len() >= content.len() {
+            let capacity = if is_last { Capacity::Any } else { Capacity::Units };
+            let fitted = self.fit(&content[..length], capacity, to)?;
+            // All content of a segment is encoded at its end: what a cut saves, the rest would take again.
+            if let Some(fitted) = fitted.filter(|fitted| fitted.stored.next_multiple_of(UNIT) < fitted.content) {
+                let size = pad(fitted.stored, to);
+                return Ok(Some(Cluster { length: fitted.content as u32, size_word: size as u32 }));
+            }
         }
         // Only the last content of a segment has less than whole blocks.
-        let length = content.len().min(self.most);
+        let length = if is_last { length } else { length - length % UNIT };
         let size = length.next_multiple_of(UNIT);
         let Some((stored, padding)) = to.get_mut(..size).map(|to| to.split_at_mut(length)) else { return Ok(None) };
         stored.copy_from_slice(&content[..length]);
@@ -129,7 +153,9 @@ impl BlockCodec for SegmentCodec {
         let mut content = src;
         let mut at = 0;
         while !content.is_empty() {
-            let Some(cluster) = self.cluster(content, &mut dst[at..])? else { return Ok(Outcome::NotSmaller) };
+            let Some(cluster) = self.cluster(content, clusters.last(), &mut dst[at..])? else {
+                return Ok(Outcome::NotSmaller);
+            };
             content = &content[cluster.length as usize..];
             at += cluster.size() as usize;
             clusters.push(cluster);

@@ -3,7 +3,7 @@
 mod bare;
 mod clusters;
 
-use packline_blocks::{BlockContent, BlockSize, Coder, Coders, Form, Start};
+use packline_blocks::{BlockContent, Coder, Coders, Form, Start};
 use packline_cache::{BlockCodec, BlockEncoder, EncoderForm, Lookup, encoder_hash, encoder_hash_of_form};
 use packline_codec::{BareCodec, BareDecoder, BlockPart, CodecError, Outcome, Spec};
 
@@ -20,7 +20,7 @@ pub(super) struct ImageCoders {
     bare: Option<BareCodec>,
     form: ImageForm,
     /// Most bytes of content of a cluster.
-    block_size: BlockSize,
+    cluster_most: usize,
     /// Whether other containers have the same blocks.
     has_common_blocks: bool,
     encoder: EncoderForm,
@@ -33,7 +33,7 @@ impl ImageCoders {
             codec: options.codec.clone(),
             bare: options.bare_codec(),
             form: options.form(),
-            block_size: options.block_size,
+            cluster_most: options.cluster_most(),
             has_common_blocks: options.has_common_blocks(),
             encoder: encoder_form(options),
             lookup: start.lookup.clone(),
@@ -43,7 +43,7 @@ impl ImageCoders {
     fn encoder(&self) -> Result<BlockEncoder, CodecError> {
         let codec: Box<dyn BlockCodec> = match self.form {
             _ if self.has_common_blocks || self.bare.is_none() => {
-                return BlockEncoder::new(&self.lookup, &self.codec, self.block_size.bytes());
+                return BlockEncoder::new(&self.lookup, &self.codec, self.cluster_most);
             }
             ImageForm::Clusters => Box::new(SegmentCodec::new(self)),
             ImageForm::Flat | ImageForm::Extents => Box::new(BareBlocks::new(self)),
@@ -58,7 +58,7 @@ impl ImageCoders {
 
 /// Returns what determines the compressed blocks or segments of an image.
 pub(crate) fn encoder_form(options: &Options) -> EncoderForm {
-    let size = options.block_size.bytes();
+    let size = options.cluster_most();
     let hash = match options.form() {
         _ if options.has_common_blocks() => encoder_hash(&options.codec, size),
         ImageForm::Clusters => encoder_hash_of_form(&options.codec, size, &SegmentCodec::form(&options.codec)),

@@ -86,6 +86,40 @@ fn images_of_other_kernels_and_block_sizes_have_other_entries() {
     }
 }
 
+fn segment_codec(options: &Options) -> SegmentCodec {
+    let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
+    let start = Start {
+        root: meta,
+        defaults: meta,
+        input: String::new(),
+        memory: usize::MAX,
+        verify: false,
+        lookup: Lookup::default(),
+        scratch: None,
+    };
+    SegmentCodec::new(&ImageCoders::new(options, &start))
+}
+
+#[test]
+fn a_segment_of_eight_blocks_has_eight_clusters_of_similar_content() {
+    let forms = looked_up().filter(|options| options.form() == Form::Clusters);
+    for (options, size) in forms.flat_map(|options| [128, 256].map(|size| (options.clone(), size << 10))) {
+        let content = Random::new(24).prose(8 * size);
+        let clusters = |headroom| {
+            let block_size = BlockSize::new(size as u64).unwrap();
+            let options = Options { block_size, headroom, ..options.clone() };
+            let mut clusters = Vec::new();
+            segment_codec(&options).encode(&content, &mut vec![0; content.len()], &mut clusters).unwrap();
+            assert!(clusters.iter().all(|cluster| cluster.length as usize <= options.cluster_most()));
+            clusters.into_iter().map(|cluster| cluster.length as usize).collect::<Vec<_>>()
+        };
+        let lengths = clusters(true);
+        let what = format!("{} {size}: {lengths:?}", options.codec);
+        assert!(lengths.len() == 8 && lengths.iter().all(|length| *length > size / 2), "{what}");
+        assert!(clusters(false).len() > 8, "{what}");
+    }
+}
+
 /// A segment with compressed and uncompressed clusters, in its clusters.
 fn segment(codec: &mut SegmentCodec) -> (Vec<u8>, Vec<u8>, Vec<Cluster>) {
     let mut random = Random::new(23);
@@ -103,18 +137,7 @@ fn segment(codec: &mut SegmentCodec) -> (Vec<u8>, Vec<u8>, Vec<Cluster>) {
 #[test]
 fn clusters_that_are_not_of_the_segment_are_not_used() {
     for options in looked_up().filter(|options| options.form() == Form::Clusters) {
-        let meta = Meta { mode: 0o755, uid: 0, gid: 0, mtime: Time::default() };
-        let lookup = Lookup::default();
-        let start = Start {
-            root: meta,
-            defaults: meta,
-            input: String::new(),
-            memory: usize::MAX,
-            verify: false,
-            lookup,
-            scratch: None,
-        };
-        let mut codec = SegmentCodec::new(&ImageCoders::new(&options, &start));
+        let mut codec = segment_codec(&options);
         let (content, stored, clusters) = segment(&mut codec);
         assert!(codec.is_block_of(&content, &stored, &clusters), "{}", options.codec);
         let mut refused = |stored: &[u8], clusters: &[Cluster], what: &str| {

@@ -46,7 +46,7 @@ const COMPRESSORS: [Compressor; 6] = [
 pub struct Algorithm {
     pub codec: Spec,
     /// The size of the dictionary that decoders need at most, in bytes, if it is given.
-    dictionary: Option<u64>,
+    pub dictionary: Option<u64>,
 }
 
 /// Parses the value of `-z`.

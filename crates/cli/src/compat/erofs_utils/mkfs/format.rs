@@ -66,6 +66,9 @@ impl FormatOptions {
             None => content_size(self.cluster, self.max_extent_bytes, algorithm),
         };
         options.block_size = size.map_err(Failure::usage)?;
+        // These sizes are limits, and not only what content is to have.
+        options.headroom =
+            self.max_extent_bytes.is_none() && algorithm.is_none_or(|algorithm| algorithm.dictionary.is_none());
         options.fragments = if features.fragments { Fragments::default() } else { Fragments::Never };
         options.deduplicate =
             features.deduplicate || self.chunk.is_some() || features.fragments && features.deduplicate_fragments;

@@ -14,8 +14,12 @@ impl ContentDigest {
 
     #[must_use]
     pub fn of(content: &[u8]) -> ContentDigest {
+        ContentDigest::start_of(blake3::hash(content))
+    }
+
+    fn start_of(hash: blake3::Hash) -> ContentDigest {
         let mut first = [0; ContentDigest::LENGTH];
-        first.copy_from_slice(&blake3::hash(content).as_bytes()[..ContentDigest::LENGTH]);
+        first.copy_from_slice(&hash.as_bytes()[..ContentDigest::LENGTH]);
         ContentDigest(first)
     }
 
@@ -36,6 +40,23 @@ impl ContentDigest {
 impl From<[u8; ContentDigest::LENGTH]> for ContentDigest {
     fn from(first: [u8; ContentDigest::LENGTH]) -> ContentDigest {
         ContentDigest(first)
+    }
+}
+
+/// Computes the digest of content that comes in parts.
+#[derive(Debug, Clone, Default)]
+pub struct ContentHasher(blake3::Hasher);
+
+impl ContentHasher {
+    /// Adds the next part.
+    pub fn update(&mut self, part: &[u8]) {
+        self.0.update(part);
+    }
+
+    /// Returns the digest of all parts so far.
+    #[must_use]
+    pub fn digest(&self) -> ContentDigest {
+        ContentDigest::start_of(self.0.finalize())
     }
 }
 

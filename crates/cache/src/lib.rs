@@ -49,7 +49,7 @@ pub use cluster::{Cluster, LargestBlock, STORED_BLOCK};
 pub use codec::{BlockCodec, EncoderForm};
 pub use encoder::{BlockEncoder, Digests};
 pub use error::Error;
-pub use key::{ContentDigest, encoder_hash, encoder_hash_of_form};
+pub use key::{ContentDigest, ContentHasher, encoder_hash, encoder_hash_of_form};
 pub use lookup::{KnownBlocks, Lookup};
 pub use remote::{Remote, RemoteCounts, RemoteMemory};
 pub use store::{Contents, Store};

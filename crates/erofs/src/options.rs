@@ -8,6 +8,7 @@ use packline_runtime::escape::Escape;
 use crate::format::algorithms::{self, STORED_MOST};
 use crate::format::kernel::Kernel;
 use crate::format::superblock::{LABEL_MOST, incompat};
+use crate::format::xattr::LongPrefix;
 
 /// Block size for lz4 in bytes: larger blocks compress hardly better, because its distances have 16 bits.
 const LZ4_BLOCK: u64 = 64 << 10;
@@ -20,6 +21,13 @@ const TAR_BLOCK_BITS: u8 = 9;
 pub(crate) const BLOCK_BITS: u8 = 12;
 /// Size of a file system block in bytes.
 pub(crate) const BLOCK: u64 = 1 << BLOCK_BITS;
+
+/// Most long prefixes of attribute names.
+const PREFIXES_MOST: usize = 128;
+/// Most bytes of a long prefix.
+const PREFIX_MOST: usize = 255;
+/// Most bytes of all long prefixes as they are stored. They are in the first block of the image, after the superblock.
+const PREFIX_BYTES_MOST: usize = 2048;
 
 /// The UUID of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +89,9 @@ pub struct Options {
     pub label: Vec<u8>,
     /// Where contents are stored. On a device, they are chunks of whole blocks.
     pub place: Place,
+    /// Starts of names of extended attributes, such as `trusted.overlay.`. A name has the first one that it starts with, and only the rest of the
+    /// name is stored with the attribute. At most 128 of 1 to 255 bytes, and about 2000 bytes in total.
+    pub xattr_prefixes: Vec<Vec<u8>>,
 }
 
 impl Options {
@@ -103,6 +114,7 @@ impl Options {
             uuid: Uuid::Derived,
             label: Vec::new(),
             place: Place::Image,
+            xattr_prefixes: Vec::new(),
         }
     }
 
@@ -117,7 +129,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::Codec`] if EROFS does not support the codec, or if its parameters are invalid or do not fit the block size; [`Error::Limit`] if the
-    /// kernel lacks a feature, or if the label is too long.
+    /// kernel lacks a feature, or if the label or a prefix is too long.
     pub fn validate(&self) -> Result<(), Error> {
         for (feature, needed) in self.needs()? {
             if self.kernel < needed {
@@ -133,6 +145,7 @@ impl Options {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
             return Err(Error::Limit { what, expected: format!("at most {LABEL_MOST} bytes without NUL") });
         }
+        self.check_prefixes()?;
         if self.form() == Form::Clusters && u64::from(self.block_size) < 2 * BLOCK {
             let what = format!("compressed blocks of {} bytes for Linux {}", self.block_size.bytes(), self.kernel);
             return Err(Error::Limit { what, expected: format!("at least {} bytes", 2 * BLOCK) });
@@ -146,6 +159,34 @@ impl Options {
         Ok(())
     }
 
+    fn check_prefixes(&self) -> Result<(), Error> {
+        let prefixes = &self.xattr_prefixes;
+        if let Some(wrong) = prefixes.iter().find(|prefix| !(1..=PREFIX_MOST).contains(&prefix.len())) {
+            let what = format!("prefix \"{}\" of attribute names with {} bytes", wrong.escaped(), wrong.len());
+            return Err(Error::Limit { what, expected: format!("1 to {PREFIX_MOST} bytes") });
+        }
+        let bytes = self.prefix_table().len();
+        if prefixes.len() > PREFIXES_MOST || bytes > PREFIX_BYTES_MOST {
+            let what = format!("{} prefixes of attribute names with {bytes} bytes", prefixes.len());
+            return Err(Error::Limit {
+                what,
+                expected: format!("at most {PREFIXES_MOST} with {PREFIX_BYTES_MOST} bytes"),
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn long_prefixes(&self) -> Vec<LongPrefix> {
+        self.xattr_prefixes.iter().map(|prefix| LongPrefix::new(prefix)).collect()
+    }
+
+    /// Returns the long prefixes as they are stored; empty without any.
+    pub(crate) fn prefix_table(&self) -> Vec<u8> {
+        let mut table = Vec::new();
+        self.long_prefixes().iter().for_each(|prefix| prefix.encode(&mut table));
+        table
+    }
+
     /// Returns the features that the image may have, and the first kernels that know them.
     fn needs(&self) -> Result<Vec<(String, Kernel)>, Error> {
         let mut needs = vec![("EROFS".to_owned(), Kernel::FIRST)];
@@ -154,6 +195,15 @@ impl Options {
         }
         if self.place != Place::Image {
             needs.push(("contents on a device".to_owned(), Kernel::of_feature(incompat::DEVICES)));
+        }
+        if !self.xattr_prefixes.is_empty() {
+            let is_alone = self.form() == Form::Flat || !(self.deduplicate || self.sparse || self.packs_tails());
+            needs.push(if is_alone {
+                ("long prefixes of attribute names".to_owned(), Kernel::of_feature(incompat::XATTR_PREFIXES))
+            } else {
+                let what = "long prefixes of attribute names with packed tail ends, shared blocks or holes";
+                (what.to_owned(), Kernel::PLAIN_PREFIXES)
+            });
         }
         needs.extend(self.sharing().map(|(feature, kernel)| (feature.to_owned(), kernel)));
         Ok(needs)
@@ -166,7 +216,7 @@ impl Options {
             Form::Flat if shares => {
                 Some(("shared blocks or holes without compression", Kernel::of_feature(incompat::CHUNKS)))
             }
-            Form::Clusters if shares || self.fragments != Fragments::Never => {
+            Form::Clusters if shares || self.packs_tails() => {
                 Some(("packed tail ends, shared blocks or holes", Kernel::of_feature(incompat::FRAGMENTS)))
             }
             _ => None,
@@ -228,6 +278,11 @@ impl Options {
             Spec::None => Form::Flat,
             _ => Form::Clusters,
         }
+    }
+
+    /// Whether tail ends are stored in a packed inode.
+    fn packs_tails(&self) -> bool {
+        self.form() != Form::Flat && self.fragments != Fragments::Never
     }
 
     /// Returns the logarithm of the size of a file system block in bytes.
@@ -305,6 +360,37 @@ mod tests {
         let small = |kernel| Options { block_size: BlockSize::MIN, kernel, ..options("zstd") };
         assert_eq!(fault(&small(Kernel::new(6, 15))), "valid");
         assert!(fault(&small(Kernel::DEFAULT)).contains("at least 8192 bytes"));
+    }
+
+    #[test]
+    fn rejects_prefixes_that_the_kernel_does_not_find() {
+        let with = |codec, kernel, prefixes: &[&[u8]]| Options {
+            kernel,
+            xattr_prefixes: prefixes.iter().map(|prefix| prefix.to_vec()).collect(),
+            ..options(codec)
+        };
+        let overlay: &[&[u8]] = &[b"trusted.overlay."];
+        assert_eq!(fault(&with("none", Kernel::new(6, 4), overlay)), "valid");
+        assert!(fault(&with("none", Kernel::new(6, 3), overlay)).ends_with("Linux 6.3 (expected Linux 6.4 or later)"));
+        assert!(fault(&with("zstd", Kernel::new(6, 16), overlay)).ends_with("6.16 (expected Linux 6.17 or later)"));
+        assert_eq!(fault(&with("zstd", Kernel::new(6, 17), overlay)), "valid");
+        let alone = Options {
+            deduplicate: false,
+            sparse: false,
+            fragments: Fragments::Never,
+            ..with("lz4", Kernel::new(6, 4), overlay)
+        };
+        assert_eq!(fault(&alone), "valid");
+        let many = vec![&b"user.abc"[..]; 129];
+        for (prefixes, expected) in [
+            (&[&[b'u'; 256][..]][..], "1 to 255 bytes"),
+            (&[b""], "1 to 255 bytes"),
+            (&many, "129 prefixes of attribute names with 1032 bytes (expected at most 128 with 2048 bytes)"),
+            (&[&[b'u'; 255][..]; 8], "8 prefixes of attribute names with 2080 bytes"),
+        ] {
+            let found = fault(&with("none", Kernel::DEFAULT, prefixes));
+            assert!(found.contains(expected), "{found}");
+        }
     }
 
     #[test]

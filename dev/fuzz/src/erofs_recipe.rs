@@ -16,6 +16,9 @@ const CODECS: [&str; 8] =
 
 const KERNELS: [(u16, u16); 8] = [(5, 4), (5, 13), (5, 16), (6, 1), (6, 6), (6, 10), (6, 15), (6, 18)];
 
+/// Starts of the names of attributes that [`Recipe::nodes`] makes.
+const PREFIXES: [&[u8]; 4] = [b"user.n", b"trusted.overlay.", b"security.nnnnnnnn", b"trusted."];
+
 /// Bytes that are read one after another; zeros follow the last.
 pub struct Recipe<'a>(&'a [u8]);
 
@@ -62,6 +65,13 @@ impl<'a> Recipe<'a> {
             options.label = b"a label"[..usize::from(self.byte() % 8)].to_vec();
         }
         options.without_unknown_sharing();
+        if flags & 32 != 0 {
+            options.xattr_prefixes = (0..1 + self.byte() % 4).map(|_| self.choice(&PREFIXES).to_vec()).collect();
+            // The kernel may lack the feature.
+            if options.validate().is_err() {
+                options.xattr_prefixes.clear();
+            }
+        }
         options.validate().is_ok().then_some(options)
     }
 

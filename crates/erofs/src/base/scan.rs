@@ -1,14 +1,15 @@
 //! Reads and decodes all blocks of a base on the workers.
 
-use packline_cache::{Cluster, ContentDigest};
+use packline_cache::{Cluster, ContentHasher};
 use packline_codec::{BareCodec, BareDecoder, BlockPart};
-use packline_engine::{Config, Consumer, OrderedMap, Task};
+use packline_engine::{Config, Consumer, OrderedMap, Permit, Task};
 use packline_runtime::{WorkFault, of_fault};
 use packline_volume::ReadError;
 
 use super::KnownBlock;
 use super::segments::{Segment, Segments};
 use crate::Options;
+use crate::format::cluster::without_padding;
 use crate::options::BLOCK;
 use crate::read::Image;
 use crate::read::map::window::ReadBytes;
@@ -35,19 +36,35 @@ pub(super) fn scan(
     let task = DecodeTask { image: image.clone(), codec, has_clusters: segments.has_clusters() };
     let mut map = OrderedMap::new(task, engine.clone()).map_err(WorkFault::workers)?;
     let mut scanned = Scanned { blocks: Vec::with_capacity(segments.list().len()), damaged: 0 };
-    let mut job = Vec::new();
+    let mut items = Vec::new();
     let mut bytes = 0;
     for (number, segment) in (0..).zip(segments.list()) {
         bytes += u64::from(segment.stored);
-        job.push(Item { number, segment: *segment, clusters: segments.clusters(segment).to_vec() });
+        items.push(Item { number, segment: *segment, clusters: segments.clusters(segment).to_vec() });
         if bytes >= JOB_BYTES {
-            map.submit(std::mem::take(&mut job), &mut scanned).map_err(of_fault)?;
+            submit(&mut map, std::mem::take(&mut items), &mut scanned)?;
             bytes = 0;
         }
     }
-    map.submit(job, &mut scanned).map_err(of_fault)?;
+    submit(&mut map, items, &mut scanned)?;
     map.drain(&mut scanned).map_err(of_fault)?;
     Ok(scanned)
+}
+
+/// Waits until there is memory for a job: its items, and the content of a cluster. The workers have memory for a stored cluster.
+fn submit(map: &mut OrderedMap<DecodeTask>, items: Vec<Item>, scanned: &mut Scanned) -> Result<(), ReadError> {
+    let of_item = |item: &Item| size_of::<Item>() + size_of_val(item.clusters.as_slice());
+    let content = items.iter().flat_map(|item| &item.clusters).map(|cluster| cluster.length as usize).max();
+    let memory = items.iter().map(of_item).sum::<usize>() + content.unwrap_or(0);
+    let permit = map.reserve(memory, scanned).map_err(of_fault)?;
+    map.submit(Job { items, permit }, scanned).map_err(of_fault)
+}
+
+/// Segments to decode.
+#[derive(Debug)]
+struct Job {
+    items: Vec<Item>,
+    permit: Permit,
 }
 
 /// A segment to decode.
@@ -67,15 +84,14 @@ struct DecodeTask {
     has_clusters: bool,
 }
 
-/// A decoder, and its input and output.
+/// A decoder, and its input: a cluster as it is stored.
 struct Tool {
     decoder: BareDecoder,
     stored: Vec<u8>,
-    content: Vec<u8>,
 }
 
 impl Task for DecodeTask {
-    type In = Vec<Item>;
+    type In = Job;
     /// `None` for a segment that cannot be reused.
     type Out = Vec<Option<KnownBlock>>;
     type Error = ReadError;
@@ -84,55 +100,56 @@ impl Task for DecodeTask {
     fn tool(&self) -> Self::Tool {
         let decoder = self.codec.decoder();
         let decoder = decoder.map_err(|error| ReadError::unsupported(error.to_string(), "a decoder for the image"))?;
-        Ok(Tool { decoder, stored: Vec::new(), content: Vec::new() })
+        Ok(Tool { decoder, stored: Vec::new() })
     }
 
-    fn run(&self, tool: &mut Self::Tool, job: Self::In) -> Result<Self::Out, ReadError> {
+    fn run(&self, tool: &mut Self::Tool, Job { items, permit }: Job) -> Result<Self::Out, ReadError> {
         let tool = tool.as_mut().map_err(|error| error.clone())?;
-        job.iter().map(|item| self.block(tool, item)).collect()
+        let mut content = Vec::new();
+        let blocks = items.iter().map(|item| self.block(tool, item, &mut content)).collect();
+        drop((items, content));
+        drop(permit);
+        blocks
     }
 
     fn bytes_in(&self, job: &Self::In) -> u64 {
-        job.iter().map(|item| u64::from(item.segment.stored)).sum()
+        job.items.iter().map(|item| u64::from(item.segment.stored)).sum()
     }
 }
 
 impl DecodeTask {
-    fn block(&self, tool: &mut Tool, item: &Item) -> Result<Option<KnownBlock>, ReadError> {
+    /// Decodes a segment, one cluster at a time.
+    fn block(&self, tool: &mut Tool, item: &Item, content: &mut Vec<u8>) -> Result<Option<KnownBlock>, ReadError> {
         let Item { number, segment, clusters } = item;
-        tool.stored.resize(segment.stored as usize, 0);
-        self.image.contents().store().read(segment.offset, &mut tool.stored)?;
-        tool.content.clear();
-        let mut at = 0;
+        let mut of_stored = ContentHasher::default();
+        let mut of_content = ContentHasher::default();
+        let mut at = segment.offset;
         for cluster in clusters {
-            let end = at + cluster.size() as usize;
-            if tool.decode(cluster, at..end, self.has_clusters).is_none() {
-                return Ok(None);
-            }
-            at = end;
+            tool.stored.resize(cluster.size() as usize, 0);
+            self.image.contents().store().read(at, &mut tool.stored)?;
+            at += u64::from(cluster.size());
+            of_stored.update(&tool.stored);
+            let Some(decoded) = tool.decode(cluster, content, self.has_clusters) else { return Ok(None) };
+            of_content.update(decoded);
         }
-        let content = ContentDigest::of(&tool.content);
-        let stored = if segment.is_compressed { ContentDigest::of(&tool.stored) } else { content };
+        let content = of_content.digest();
+        let stored = if segment.is_compressed { of_stored.digest() } else { content };
         Ok(Some(KnownBlock { content, stored, segment: *number }))
     }
 }
 
 impl Tool {
-    /// Appends the content of a cluster. Clusters of whole blocks start with zeros.
-    fn decode(&mut self, cluster: &Cluster, range: std::ops::Range<usize>, is_padded: bool) -> Option<()> {
-        let stored = self.stored.get(range)?;
+    /// Returns the content of the cluster that was read. Clusters of whole blocks start with zeros.
+    fn decode<'t>(&'t mut self, cluster: &Cluster, content: &'t mut Vec<u8>, is_padded: bool) -> Option<&'t [u8]> {
         let length = cluster.length as usize;
         if !cluster.is_compressed() {
-            let (content, padding) = stored.split_at_checked(length)?;
-            self.content.extend_from_slice(content);
-            return padding.iter().all(|byte| *byte == 0).then_some(());
+            let (content, padding) = self.stored.split_at_checked(length)?;
+            return padding.iter().all(|byte| *byte == 0).then_some(content);
         }
-        let zeros = stored.iter().take(BLOCK as usize).take_while(|byte| **byte == 0).count();
-        let zeros_most = if is_padded { BLOCK as usize - 1 } else { 0 };
-        let coded = stored.get(zeros..).filter(|_| zeros <= zeros_most)?;
-        let start = self.content.len();
-        self.content.resize(start + length, 0);
-        self.decoder.fill(coded, &mut self.content[start..], BlockPart::Whole).ok()
+        let coded = if is_padded { without_padding(&self.stored, BLOCK as usize)? } else { &self.stored };
+        content.resize(length, 0);
+        self.decoder.fill(coded, content, BlockPart::Whole).ok()?;
+        Some(content)
     }
 }
 

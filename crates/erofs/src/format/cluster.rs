@@ -26,6 +26,12 @@ impl Head {
     }
 }
 
+/// Returns the compressed bytes of a cluster without the zeros before them, which are in the first block. `None` if the first block has only zeros.
+pub(crate) fn without_padding(stored: &[u8], first_block: usize) -> Option<&[u8]> {
+    let zeros = stored.iter().take(first_block).position(|byte| *byte != 0)?;
+    stored.get(zeros..)
+}
+
 /// Most logical clusters of a distance; longer ways have several distances.
 pub(super) const DISTANCE_MOST: u16 = HAS_BLOCKS - 1;
 

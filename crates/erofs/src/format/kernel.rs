@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::superblock::{Superblock, incompat};
+use super::superblock::{Superblock, compat, incompat};
 
 /// A Linux version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +26,9 @@ impl Kernel {
     pub(crate) fn of_feature(feature: u32) -> Kernel {
         FEATURES.iter().find(|(known, _)| *known == feature).map_or(Kernel::FIRST, |(_, version)| *version)
     }
+
+    /// The first version that finds long prefixes of attribute names in the image, if ends of files are packed or contents are shared.
+    pub(crate) const PLAIN_PREFIXES: Kernel = Kernel::new(6, 17);
 
     /// Returns the first version that decodes the algorithm with a number, with the records that new images have.
     pub(crate) fn of_algorithm(number: u8) -> Kernel {
@@ -85,7 +88,10 @@ impl Superblock {
         let features = FEATURES.iter().filter(|(feature, _)| self.has(*feature)).map(|(_, version)| *version);
         let has_set = self.has(incompat::COMPRESSION_RECORDS);
         let algorithms = ALGORITHMS.iter().filter(|(bit, _)| has_set && self.algorithms & bit != 0);
-        features.chain(algorithms.map(|(_, version)| *version)).fold(Kernel::FIRST, Kernel::max)
+        // Earlier versions look for the prefixes in the packed inode.
+        let has_plain = self.has_compatible(compat::PLAIN_XATTR_PREFIXES) && self.xattr_prefixes > 0;
+        let prefixes = (has_plain && self.packed.is_some()).then_some(Kernel::PLAIN_PREFIXES);
+        features.chain(algorithms.map(|(_, version)| *version)).chain(prefixes).fold(Kernel::FIRST, Kernel::max)
     }
 }
 

@@ -55,6 +55,8 @@ pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
 const SLOT_BYTES: u64 = 16;
 /// Unit of the position of the device table in bytes.
 const DEVICE_TABLE_UNIT: u64 = 128;
+/// Unit of the position of long prefixes in bytes.
+pub(crate) const PREFIX_UNIT: usize = 4;
 /// Highest bit of an inode's position: the inode is in the metabox.
 pub(crate) const IN_METABOX: u64 = 1 << 63;
 /// Nanoseconds of a second.
@@ -209,7 +211,7 @@ impl Superblock {
             devices: if has(incompat::DEVICES) { half(bytes, 86) } else { 0 },
             device_table: u64::from(half(bytes, 88)) * DEVICE_TABLE_UNIT,
             xattr_prefixes: bytes[91],
-            xattr_prefix_start: u64::from(word(bytes, 92)) * 4,
+            xattr_prefix_start: u64::from(word(bytes, 92)) * PREFIX_UNIT as u64,
             fingerprint_prefix: (compat & compat::FINGERPRINTS != 0).then_some(bytes[105]),
             packed: Some(long(bytes, 96)).filter(|packed| has(incompat::FRAGMENTS) && *packed != 0),
             metabox: has(incompat::METABOX).then(|| long(bytes, 128)),
@@ -218,8 +220,8 @@ impl Superblock {
         Ok(superblock)
     }
 
-    /// Returns the blocks that have the superblock: zeros, the superblock, what follows it (the records of the algorithms, or the device table),
-    /// zeros. Sets the checksum. The superblock must have no slots and prefixes.
+    /// Returns the blocks that have the superblock: zeros, the superblock, what follows it (the records of the algorithms or the device table, then
+    /// long prefixes), zeros. Sets the checksum. The superblock must have no slots.
     pub(crate) fn encode_blocks(&self, records: &[u8]) -> Vec<u8> {
         let start = SUPERBLOCK_START as usize;
         let bytes = start + SUPERBLOCK_BYTES + records.len();
@@ -240,6 +242,8 @@ impl Superblock {
         put(bytes, 84, self.algorithms.to_le_bytes());
         put(bytes, 86, self.devices.to_le_bytes());
         put(bytes, 88, ((self.device_table / DEVICE_TABLE_UNIT) as u16).to_le_bytes());
+        put(bytes, 91, [self.xattr_prefixes]);
+        put(bytes, 92, ((self.xattr_prefix_start / PREFIX_UNIT as u64) as u32).to_le_bytes());
         put(bytes, 96, self.packed.unwrap_or(0).to_le_bytes());
         put(bytes, 108, self.build_time.to_le_bytes());
         if self.has(incompat::WIDE) {
@@ -400,8 +404,8 @@ mod tests {
                 algorithms: 8,
                 devices: 0,
                 device_table: 0,
-                xattr_prefixes: 0,
-                xattr_prefix_start: 0,
+                xattr_prefixes: 2,
+                xattr_prefix_start: 1156,
                 fingerprint_prefix: None,
                 packed: Some(99),
                 metabox: None,

@@ -5,6 +5,8 @@
 //! entry at its number times 4 bytes from a block of the superblock on. A prefix above 127 is a long prefix: length u16, short prefix u8, infix,
 //! zeros up to a multiple of 4 bytes.
 
+use std::borrow::Cow;
+
 use twox_hash::XxHash32;
 
 use super::wire::{half, put};
@@ -80,6 +82,34 @@ pub struct LongPrefix {
     pub base: u8,
     /// The rest, at most 255 bytes.
     pub infix: Vec<u8>,
+}
+
+impl LongPrefix {
+    /// Returns a start of names. If it does not start with a short prefix, no attribute of a file system has it.
+    pub(crate) fn new(start: &[u8]) -> LongPrefix {
+        let found = (1u8..).zip(&PREFIXES[1..]).find_map(|(base, short)| Some((base, start.strip_prefix(*short)?)));
+        let (base, infix) = found.unwrap_or((0, start));
+        LongPrefix { base, infix: infix.to_vec() }
+    }
+
+    /// Appends the prefix, padded.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&(self.infix.len() as u16 + 1).to_le_bytes());
+        out.push(self.base);
+        out.extend_from_slice(&self.infix);
+        out.resize(out.len().next_multiple_of(4), 0);
+    }
+}
+
+/// Returns the key of a name for its entry: with the first long prefix that the name has, or else `key`. `key`: of [`key_of`].
+pub(crate) fn shortened<'k>(key: &'k [u8], long: &[LongPrefix]) -> Cow<'k, [u8]> {
+    let (prefix, name) = key.split_first().map_or((0, key), |(prefix, name)| (*prefix, name));
+    let rest_after = |long: &LongPrefix| {
+        let rest = name.strip_prefix(long.infix.as_slice()).filter(|_| long.base == prefix && !long.infix.is_empty());
+        rest.filter(|rest| !rest.is_empty())
+    };
+    let found = (LONG..=u8::MAX).zip(long).find_map(|(number, long)| Some((number, rest_after(long)?)));
+    found.map_or(Cow::Borrowed(key), |(number, rest)| Cow::Owned([&[number], rest].concat()))
 }
 
 /// Start of a name.
@@ -188,6 +218,31 @@ mod tests {
         let other = filter(&[b"trusted.b"]);
         assert_eq!((one.count_zeros(), other.count_zeros()), (1, 1));
         assert_eq!(filter(&[b"user.a", b"trusted.b"]), one & other);
+    }
+
+    #[test]
+    fn long_prefixes_make_names_shorter() {
+        let starts: [&[u8]; 4] = [b"user.", b"trusted.overlay.", b"trusted.", b"unknown."];
+        let long = starts.map(LongPrefix::new);
+        assert_eq!(long.each_ref().map(|long| long.base), [1, 4, 4, 0]);
+        for (name, expected) in [
+            (&b"trusted.overlay.opaque"[..], &b"\x81opaque"[..]),
+            (b"trusted.overlay.", b"\x04overlay."),
+            (b"user.overlay.a", b"\x01overlay.a"),
+            (b"trusted.over", b"\x04over"),
+            (b"system.posix_acl_access", b"\x02"),
+        ] {
+            let key = key_of(name).unwrap();
+            let short = shortened(&key, &long);
+            assert_eq!(&short[..], expected, "{}", name.escape_ascii());
+            let NamePrefix::Name(prefix) = EntryHeader { name: 0, prefix: short[0], value: 0 }.prefix(&long) else {
+                panic!("no name")
+            };
+            assert_eq!([&prefix, &short[1..]].concat(), name);
+        }
+        let mut table = Vec::new();
+        long[..2].iter().for_each(|long| long.encode(&mut table));
+        assert_eq!(table, b"\x01\0\x01\0\x09\0\x04overlay.\0");
     }
 
     #[test]

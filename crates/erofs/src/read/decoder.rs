@@ -8,6 +8,7 @@ use packline_volume::{ReadError, Unit, UnitDecoder};
 
 use super::map::window::ReadBytes;
 use super::map::{Coded, MapImage};
+use crate::format::cluster::without_padding;
 
 /// Reads and decodes single units of an image; for use by one thread. Holds the stored bytes of the current units in addition to its decoders.
 pub(crate) struct ClusterDecoder {
@@ -51,15 +52,14 @@ impl ClusterDecoder {
         decoder.ok_or_else(|| ReadError::internal("no decoder".into()))
     }
 
-    /// Returns the number of zeros before the compressed bytes of a unit. They all are in its first block.
-    fn padding(&self, unit: Unit, stored: &[u8]) -> Result<usize, ReadError> {
+    /// Returns the compressed bytes of a unit without the zeros before them.
+    fn unpadded<'s>(&self, unit: Unit, stored: &'s [u8]) -> Result<&'s [u8], ReadError> {
         if !self.image.zero_padding {
-            return Ok(0);
+            return Ok(stored);
         }
         let block = 1u64 << self.image.block_bits;
         let first = (block - unit.offset % block).min(stored.len() as u64) as usize;
-        let zeros = stored.iter().take(first).position(|byte| *byte != 0);
-        zeros.ok_or_else(|| {
+        without_padding(stored, first).ok_or_else(|| {
             let what = format!("cluster of {} bytes with {first} zeros at its start", unit.stored);
             ReadError::corrupt(unit.offset, what, "compressed bytes in its first block")
         })
@@ -84,12 +84,11 @@ impl ClusterDecoder {
         let Some(Coded { algorithm, is_partial }) = Coded::of_number(unit.form) else {
             return plain(unit, stored, out);
         };
-        let padding = self.padding(unit, stored)?;
+        let coded = self.unpadded(unit, stored)?;
         // Old programs wrote lz4 at the start of its blocks, with other bytes after it.
         let is_at_start = !self.image.zero_padding && self.image.algorithms.codec(algorithm) == Some(BareCodec::Lz4);
         let part = if is_partial || is_at_start { BlockPart::Start } else { BlockPart::Whole };
-        let stored = stored.get(padding..).unwrap_or(&[]);
-        self.decoder(unit, algorithm)?.fill(stored, out, part).map_err(|error| failed(unit, &error))
+        self.decoder(unit, algorithm)?.fill(coded, out, part).map_err(|error| failed(unit, &error))
     }
 }
 

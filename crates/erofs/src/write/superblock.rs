@@ -8,7 +8,7 @@ use crate::format::algorithms::{encode_record, number_of};
 use crate::format::device::{DeviceSlot, SLOT_BYTES};
 use crate::format::inode::CompactTimes;
 use crate::format::kernel::Kernel;
-use crate::format::superblock::{SUPERBLOCK_BYTES, SUPERBLOCK_START, Superblock, compat, incompat};
+use crate::format::superblock::{PREFIX_UNIT, SUPERBLOCK_BYTES, SUPERBLOCK_START, Superblock, compat, incompat};
 use crate::options::{BLOCK, Form, Options, Place, Uuid};
 
 /// What the superblock says of the metadata.
@@ -39,7 +39,8 @@ pub(super) struct Device {
 /// Returns the number of bytes before the data or the metadata: the blocks with the superblock and the device table.
 pub(super) fn head_bytes(options: &Options) -> u64 {
     let table = if options.place == Place::Image { 0 } else { SLOT_BYTES as u64 };
-    (SUPERBLOCK_START + SUPERBLOCK_BYTES as u64 + table).next_multiple_of(options.block())
+    let prefixes = options.prefix_table().len() as u64;
+    (SUPERBLOCK_START + SUPERBLOCK_BYTES as u64 + table + prefixes).next_multiple_of(options.block())
 }
 
 /// Returns the times of compact inodes: with block numbers of 48 bits each inode has its own, otherwise all have the most frequent one.
@@ -76,7 +77,13 @@ pub(super) fn block(options: &Options, facts: Facts, digest: &[u8]) -> Result<Ve
     let records = options.bare_codec().map(|codec| encode_record(codec, cluster_blocks(options)));
     // An image has a codec or a device.
     let table = facts.device.map(|device| DeviceSlot::encode(device.blocks, device.unified).to_vec());
-    let records = records.or(table).unwrap_or_default();
+    let mut records = records.or(table).unwrap_or_default();
+    let prefixes = options.prefix_table();
+    if !prefixes.is_empty() {
+        records.resize(records.len().next_multiple_of(PREFIX_UNIT), 0);
+        superblock.xattr_prefix_start = SUPERBLOCK_START + (SUPERBLOCK_BYTES + records.len()) as u64;
+        records.extend_from_slice(&prefixes);
+    }
     superblock.uuid = match options.uuid {
         Uuid::Given(uuid) => uuid,
         Uuid::Derived => derived(&superblock.encode_blocks(&records), digest),
@@ -93,18 +100,23 @@ fn cluster_blocks(options: &Options) -> u16 {
 fn superblock(options: &Options, facts: Facts) -> Superblock {
     let mut label = [0; 16];
     label.iter_mut().zip(&options.label).for_each(|(to, from)| *to = *from);
+    let has_prefixes = !options.xattr_prefixes.is_empty();
     let coded = incompat::ZERO_PADDING | incompat::COMPRESSION_RECORDS;
     let flag = |is_set: bool, feature: u32| if is_set { feature } else { 0 };
     let features = flag(options.bare_codec().is_some(), coded)
         | flag(options.form() == Form::Extents, incompat::WIDE)
         | flag(options.form() != Form::Flat && shares(options), incompat::FRAGMENTS)
-        | flag(facts.device.is_some(), incompat::DEVICES);
+        | flag(facts.device.is_some(), incompat::DEVICES)
+        | flag(has_prefixes, incompat::XATTR_PREFIXES);
     let devices = u16::from(facts.device.is_some());
     Superblock {
         block_bits: options.block_bits(),
         bytes: SUPERBLOCK_BYTES as u64,
         checksum: None,
-        compat: compat::CHECKSUM | compat::MTIME | compat::XATTR_FILTER,
+        compat: compat::CHECKSUM
+            | compat::MTIME
+            | compat::XATTR_FILTER
+            | flag(has_prefixes, compat::PLAIN_XATTR_PREFIXES),
         incompat: features | facts.features,
         root: facts.root,
         inodes: facts.inodes,
@@ -120,7 +132,7 @@ fn superblock(options: &Options, facts: Facts) -> Superblock {
         algorithms: options.bare_codec().map_or(0, |codec| 1 << number_of(codec)),
         devices,
         device_table: u64::from(devices) * (SUPERBLOCK_START + SUPERBLOCK_BYTES as u64),
-        xattr_prefixes: 0,
+        xattr_prefixes: options.xattr_prefixes.len() as u8,
         xattr_prefix_start: 0,
         fingerprint_prefix: None,
         packed: facts.packed,

@@ -1,10 +1,12 @@
 //! Extended attributes: those that many inodes have are stored once, the others after each inode.
 
+use std::borrow::Cow;
+
 use packline_blocks::{Error, XattrSets};
 use packline_tree::{NO_XATTR, Tree};
 
 use super::output::Output;
-use crate::format::xattr::{self, HEADER_BYTES, SHARED_BYTES, SHARED_MOST, entry_bytes};
+use crate::format::xattr::{self, HEADER_BYTES, LongPrefix, SHARED_BYTES, SHARED_MOST, entry_bytes};
 use crate::xattrs::XattrTable;
 
 /// Unit of the numbers of shared attributes.
@@ -24,6 +26,8 @@ struct Shared {
 /// The attributes of an image, and where each of them is stored.
 pub(super) struct Xattrs<'x> {
     sets: &'x XattrSets,
+    /// Prefixes that entries refer to.
+    long: Vec<LongPrefix>,
     /// Sorted by pair.
     shared: Vec<Shared>,
     /// Bytes of all shared attributes.
@@ -35,7 +39,7 @@ impl<'x> Xattrs<'x> {
     ///
     /// # Errors
     /// [`Error::Limit`] if the shared attributes take more than 16 GiB.
-    pub(super) fn new(table: &'x XattrTable, tree: &Tree) -> Result<Xattrs<'x>, Error> {
+    pub(super) fn new(table: &'x XattrTable, tree: &Tree, long: Vec<LongPrefix>) -> Result<Xattrs<'x>, Error> {
         let sets = &table.sets;
         let mut uses = vec![0u32; sets.count() as usize];
         for set in tree.inodes().map(|inode| tree.xattr(inode)).filter(|set| *set != NO_XATTR) {
@@ -51,15 +55,20 @@ impl<'x> Xattrs<'x> {
             first.1 += if is_same { next.1 } else { 0 };
             is_same
         });
-        let mut xattrs = Xattrs { sets, shared: Vec::new(), shared_bytes: 0 };
+        let mut xattrs = Xattrs { sets, long, shared: Vec::new(), shared_bytes: 0 };
         for (pair, uses) in pairs {
-            let bytes = entry_bytes(sets.key(pair.0), sets.value(pair.1));
+            let bytes = entry_bytes(&xattrs.key(pair.0), sets.value(pair.1));
             if bytes + uses * SHARED_BYTES < uses * bytes {
                 xattrs.share(pair, bytes)?;
             }
         }
         xattrs.shared.shrink_to_fit();
         Ok(xattrs)
+    }
+
+    /// Returns the key of an entry.
+    fn key(&self, index: u32) -> Cow<'x, [u8]> {
+        xattr::shortened(self.sets.key(index), &self.long)
     }
 
     fn share(&mut self, pair: (u32, u32), bytes: u64) -> Result<(), Error> {
@@ -91,7 +100,7 @@ impl<'x> Xattrs<'x> {
     pub(super) fn bytes(&self, set: u32) -> u64 {
         let bytes = |((key, value), number): ((u32, u32), Option<u32>)| match number {
             Some(_) => SHARED_BYTES,
-            None => entry_bytes(self.sets.key(key), self.sets.value(value)),
+            None => entry_bytes(&self.key(key), self.sets.value(value)),
         };
         HEADER_BYTES + self.parts(set).map(bytes).sum::<u64>()
     }
@@ -103,7 +112,7 @@ impl<'x> Xattrs<'x> {
         out.extend_from_slice(&xattr::header(keys, shared().count() as u8));
         shared().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
         for ((key, value), _) in self.parts(set).filter(|(_, number)| number.is_none()) {
-            xattr::put_entry(out, self.sets.key(key), self.sets.value(value));
+            xattr::put_entry(out, &self.key(key), self.sets.value(value));
         }
     }
 
@@ -111,7 +120,7 @@ impl<'x> Xattrs<'x> {
     pub(super) fn write_shared(&self, out: &mut Output<'_>) -> Result<(), Error> {
         let mut bytes = Vec::new();
         for Shared { pair: (key, value), .. } in &self.shared {
-            xattr::put_entry(&mut bytes, self.sets.key(*key), self.sets.value(*value));
+            xattr::put_entry(&mut bytes, &self.key(*key), self.sets.value(*value));
             if bytes.len() >= STEP {
                 out.put(&bytes)?;
                 bytes.clear();

@@ -3,6 +3,7 @@
 mod conversion;
 mod devices;
 mod drop_ins;
+mod extended;
 mod incremental;
 mod matrix;
 mod on_devices;

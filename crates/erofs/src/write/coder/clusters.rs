@@ -5,6 +5,7 @@ use packline_cache::{BlockCodec, BlockEncoder};
 use packline_codec::{Capacity, CodecError, Fitted, FittingEncoder, Outcome, Spec};
 
 use super::{Decoding, ImageCoders};
+use crate::format::cluster::without_padding;
 use crate::options::BLOCK;
 
 /// Bytes of a block.
@@ -49,7 +50,7 @@ impl Coder for ClusterCoder {
     fn decode<'a>(&'a mut self, form: Form, stored: &'a [u8]) -> Result<&'a [u8], String> {
         self.encoder = None;
         let is_coded = matches!(form, Form::Block { .. });
-        self.decoding.decode(form, if is_coded { without_padding(stored) } else { stored })
+        self.decoding.decode(form, if is_coded { without_padding(stored, UNIT).unwrap_or(&[]) } else { stored })
     }
 }
 
@@ -140,11 +141,9 @@ impl SegmentCodec {
             let padded = stored.len() == content.len().next_multiple_of(UNIT);
             return padded && stored.starts_with(content) && stored[content.len()..].iter().all(|byte| *byte == 0);
         }
-        let coded = without_padding(stored);
+        let Some(coded) = without_padding(stored, UNIT) else { return false };
         let form = Form::Block { content: content.len() as u32 };
-        stored.len() <= content.len()
-            && coded.len() + UNIT > stored.len()
-            && self.decoding.decode(form, coded).is_ok_and(|decoded| decoded == content)
+        stored.len() <= content.len() && self.decoding.decode(form, coded).is_ok_and(|decoded| decoded == content)
     }
 }
 
@@ -186,12 +185,6 @@ fn pad(stored: usize, bytes: &mut [u8]) -> usize {
     bytes.copy_within(..stored, size - stored);
     bytes[..size - stored].fill(0);
     size
-}
-
-/// Returns compressed bytes without the zeros before them, which are in the first block.
-fn without_padding(stored: &[u8]) -> &[u8] {
-    let zeros = stored.iter().take(UNIT).take_while(|byte| **byte == 0).count();
-    &stored[zeros..]
 }
 
 /// Returns a cluster of zeros.

@@ -219,6 +219,37 @@ fn random_trees_are_read_as_they_were_written() {
     }
 }
 
+/// Options of images with long prefixes of attribute names.
+fn prefixed() -> [Options; 2] {
+    let [none, .., wide] = forms();
+    let starts = [&b"user.nnn"[..], b"trusted.v", b"user.", b"security.seli", b"unknown."];
+    let with =
+        |options: Options, kernel| Options { kernel, xattr_prefixes: starts.map(<[u8]>::to_vec).to_vec(), ..options };
+    [with(none, Kernel::new(6, 4)), with(wide, Kernel::new(6, 17))]
+}
+
+#[test]
+fn names_have_long_prefixes() {
+    let nodes = trees::random(13, 150);
+    for options in prefixed() {
+        let image = open(make(&nodes, &options, 13).image);
+        compare(&nodes, &image);
+        let bases = image.xattr_prefixes().iter().map(|prefix| prefix.base);
+        assert_eq!(bases.collect::<Vec<_>>(), [1, 4, 1, 6, 0]);
+        assert_eq!(image.superblock().least_kernel(), options.kernel);
+    }
+    let long = [Node::dir(""), Node::dir("a").xattr("trusted.overlay.a", "1").xattr("trusted.overlay.b", "2")];
+    let [none, ..] = forms();
+    let length = |prefixes: &[&str]| {
+        let xattr_prefixes = prefixes.iter().map(|prefix| prefix.as_bytes().to_vec()).collect();
+        let image = open(make(&long, &Options { xattr_prefixes, ..none.clone() }, 1).image);
+        compare(&long, &image);
+        let node = image.resolve(b"a").unwrap().unwrap().at;
+        image.inodes().fields(node).unwrap().raw.xattr_bytes
+    };
+    assert_eq!((length(&[]), length(&["trusted.overlay."])), (12 + 2 * 16, 12 + 2 * 8));
+}
+
 #[test]
 fn directories_and_links_of_all_sizes() {
     let nodes = trees::edges();

@@ -29,6 +29,13 @@ fn the_kernel_reads_all_forms() {
 }
 
 #[test]
+fn the_kernel_reads_names_with_long_prefixes() {
+    for options in prefixed() {
+        mounted(&trees::random(13, 150), &options, 13);
+    }
+}
+
+#[test]
 fn the_kernel_reads_directories_and_links_of_all_sizes() {
     for options in forms() {
         mounted(&trees::edges(), &options, 1);

@@ -13,11 +13,23 @@ pub struct Features {
     pub deduplicate_fragments: bool,
     /// All entries get the time of the image.
     pub ignore_times: bool,
+    /// Ends of uncompressed files follow their inodes.
+    pub inline: bool,
+    /// Prefixes of attribute names may be where only Linux 6.17 finds them.
+    pub plain_prefixes: bool,
 }
 
 impl Default for Features {
     fn default() -> Features {
-        Features { wide: false, fragments: false, deduplicate: false, deduplicate_fragments: true, ignore_times: false }
+        Features {
+            wide: false,
+            fragments: false,
+            deduplicate: false,
+            deduplicate_fragments: true,
+            ignore_times: false,
+            inline: true,
+            plain_prefixes: false,
+        }
     }
 }
 
@@ -65,11 +77,19 @@ const WORDS: [Word; 17] = [
         "Store equal ends of files once (default, with fragments)",
     ),
     word("fragments", Effect::Switch(fragments), "Pack small files and ends of files together; needs Linux 6.1"),
-    word("inline_data", Effect::Idle, "Without effect: uncompressed files are stored in whole blocks"),
-    word("noinline_data", Effect::Idle, "Without effect: uncompressed files are stored in whole blocks"),
+    word(
+        "inline_data",
+        Effect::Switch(|to, on| to.inline = on),
+        "Store ends of files after their inodes (default); without effect with -z, 48bit and --chunksize",
+    ),
+    word("noinline_data", Effect::Switch(|to, on| to.inline = !on), "Store all content of files in blocks"),
     word("legacy-compress", Effect::Refused("the layout for kernels before Linux 5.4 is not written"), "Refused"),
     word("nosbcrc", Effect::Refused("the superblock always has a checksum, which old kernels ignore"), "Refused"),
-    word("plain-xattr-prefixes", Effect::Idle, "Without effect: no long prefixes are needed"),
+    word(
+        "plain-xattr-prefixes",
+        Effect::Switch(|to, on| to.plain_prefixes = on),
+        "Allow --xattr-prefix with compressed ends of files or shared content; needs Linux 6.17",
+    ),
     word("xattr-name-filter", Effect::Idle, "Without effect: it does not change what a reader finds"),
     word("ztailpacking", Effect::Switch(fragments), "Same as fragments, because ends of files then take less space"),
 ];
@@ -154,9 +174,13 @@ mod tests {
     #[test]
     fn the_last_word_counts() {
         assert_eq!(features(""), Features::default());
-        let all = features("48bit,all-fragments,dedupe,fragdedupe=inode,noinline_data,force-inode-compact");
-        let Features { wide, fragments, deduplicate, deduplicate_fragments, ignore_times } = all;
-        assert!(wide && fragments && deduplicate && deduplicate_fragments && ignore_times);
+        let all = features(
+            "48bit,all-fragments,dedupe,fragdedupe=inode,noinline_data,force-inode-compact,plain-xattr-prefixes",
+        );
+        let Features { wide, fragments, deduplicate, deduplicate_fragments, ignore_times, inline, plain_prefixes } =
+            all;
+        assert!(wide && fragments && deduplicate && deduplicate_fragments && ignore_times && plain_prefixes && !inline);
+        assert!(!features("^inline_data").inline && features("^inline_data,inline_data").inline);
         assert_eq!(features("dedupe,^dedupe,noinline_data,inline_data,ztailpacking,^fragments"), Features::default());
         assert!(!features("^fragdedupe").deduplicate_fragments);
     }

@@ -10,9 +10,12 @@ use super::options::{FormatOptions, ImageUuid};
 use crate::ui::failure::Failure;
 
 /// The first kernels with features that an image may need, the oldest first.
-const KERNELS: [(u16, u16); 8] = [(5, 4), (5, 13), (5, 15), (5, 16), (6, 1), (6, 6), (6, 10), (6, 15)];
+const KERNELS: [(u16, u16); 10] =
+    [(5, 4), (5, 13), (5, 15), (5, 16), (6, 1), (6, 4), (6, 6), (6, 10), (6, 15), (6, 17)];
 /// The first kernel that reads clusters of any number of bytes.
 const WIDE: (u16, u16) = (6, 15);
+/// The first kernel that finds prefixes of attribute names in any image.
+const PLAIN_PREFIXES: (u16, u16) = (6, 17);
 
 impl FormatOptions {
     /// Returns the features that -E and --zfeature-bits request.
@@ -69,7 +72,10 @@ impl FormatOptions {
         // These sizes are limits, and not only what content is to have.
         options.headroom =
             self.max_extent_bytes.is_none() && algorithm.is_none_or(|algorithm| algorithm.dictionary.is_none());
-        options.fragments = if features.fragments { Fragments::default() } else { Fragments::Never };
+        // Without compression and 48bit, ends of files are not packed: they follow the inodes.
+        let is_flat = options.codec == Spec::None && !features.wide;
+        let keeps_ends = if is_flat { features.inline && self.chunk.is_none() } else { features.fragments };
+        options.fragments = if keeps_ends { Fragments::Always } else { Fragments::Never };
         options.deduplicate =
             features.deduplicate || self.chunk.is_some() || features.fragments && features.deduplicate_fragments;
         options.sparse = options.deduplicate;
@@ -80,21 +86,29 @@ impl FormatOptions {
             Some(ImageUuid::Given(uuid)) => Uuid::Given(uuid),
             Some(ImageUuid::Derived) | None => Uuid::Derived,
         };
-        oldest(options, features.wide)
+        options.xattr_prefixes = self.xattr_prefix.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect();
+        oldest(options, features)
     }
 }
 
 /// Chooses the oldest kernel that reads all that the options request.
-fn oldest(mut options: Options, wide: bool) -> Result<Options, Failure> {
+fn oldest(mut options: Options, features: Features) -> Result<Options, Failure> {
     let mut fault = None;
-    for (major, minor) in KERNELS.into_iter().filter(|kernel| !wide || *kernel >= WIDE) {
+    let least = if features.wide { WIDE } else { KERNELS[0] };
+    let most = if features.plain_prefixes { PLAIN_PREFIXES } else { WIDE };
+    for (major, minor) in KERNELS.into_iter().filter(|kernel| (least..=most).contains(kernel)) {
         options.kernel = Kernel::new(major, minor);
         match options.validate() {
             Ok(()) => return Ok(options),
             Err(error) => fault = Some(error),
         }
     }
-    Err(Failure::usage(fault.map_or_else(String::new, |fault| fault.to_string())))
+    let mut fault = fault.map_or_else(String::new, |fault| fault.to_string());
+    options.kernel = Kernel::new(PLAIN_PREFIXES.0, PLAIN_PREFIXES.1);
+    if options.validate().is_ok() {
+        fault.push_str("; add -E plain-xattr-prefixes");
+    }
+    Err(Failure::usage(fault))
 }
 
 /// Returns the statistics of an image in the words of mkfs.erofs.

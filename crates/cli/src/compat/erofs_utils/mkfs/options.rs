@@ -58,6 +58,9 @@ pub struct FormatOptions {
     /// Set the UUID; 'clear' is all zeros, 'random' is derived from the content [default: derived from the content]
     #[arg(short = 'U', value_name = "UUID", value_parser = text(uuid))]
     pub uuid: Option<ImageUuid>,
+    /// Store this start of names of extended attributes, such as trusted.overlay., once for all names; needs Linux 6.4
+    #[arg(long, value_name = "PREFIX")]
+    pub xattr_prefix: Vec<OsString>,
     /// Pad the image to a multiple of this many blocks
     #[arg(long, value_name = "BLOCKS", default_value = "1", value_parser = number::<u32>(0..=1 << 18))]
     pub fsalignblks: u32,
@@ -200,9 +203,6 @@ pub struct IdleOptions {
     /// Accepted without effect: --incremental writes a complete image, so no space is reserved in the root
     #[arg(long, value_name = "BYTES", value_parser = c_number())]
     root_xattr_isize: Option<u64>,
-    /// Accepted without effect: a prefix only makes names shorter in the image
-    #[arg(long, value_name = "PREFIX")]
-    xattr_prefix: Vec<OsString>,
 }
 
 impl IdleOptions {

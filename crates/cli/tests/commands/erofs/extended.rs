@@ -1,0 +1,93 @@
+//! mkfs.erofs: ends of files after their inodes, and starts of attribute names that are stored once.
+
+use packline_testkit::mount::{self, Mounted};
+use packline_testkit::snapshot::{self, Except};
+use packline_testkit::{Sandbox, tools};
+
+use super::tree;
+use crate::sandbox;
+
+/// Packs the tree, and checks what our reader finds.
+fn made(sandbox: &Sandbox, options: &[&str]) -> u64 {
+    sandbox.good(&[&["mkfs.erofs", "--quiet", "--tar=f", "-T0", "--mkfs-time", "image", "tree.tar"], options].concat());
+    assert_eq!(sandbox.good(&["diff", "image", "tree.sqfs"]).text(), "", "{options:?}");
+    sandbox.good(&["verify", "-q", "image"]);
+    sandbox.read("image").len() as u64
+}
+
+fn with_tree() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write_tar("tree.tar", &tree::nodes());
+    sandbox.good(&["pack", "-q", "tree.tar", "tree.sqfs"]);
+    sandbox
+}
+
+/// The layout of a file, as dump.erofs prints it.
+fn layout(sandbox: &Sandbox, path: &str) -> String {
+    let text = sandbox.good(&["dump.erofs", &format!("--path={path}"), "image"]).text();
+    text.split("Layout: ").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+}
+
+const FILES: [&str; 2] = ["/a/small", "/a/noise"];
+
+#[test]
+fn ends_of_files_follow_their_inodes_by_default() {
+    let sandbox = with_tree();
+    let inline = made(&sandbox, &[]);
+    assert_eq!(FILES.map(|path| layout(&sandbox, path)), ["2", "2"]);
+    for options in [&["-Einline_data"][..], &["-Enoinline_data,inline_data"], &["-E^inline_data", "-Einline_data"]] {
+        assert_eq!(made(&sandbox, options), inline, "{options:?}");
+    }
+    for options in ["-Enoinline_data", "-E^inline_data", "-Enoinline_data,fragments", "--chunksize=4096"] {
+        // Each of the 302 small files has a block of its own. Shared blocks and holes save 100 blocks.
+        assert!(made(&sandbox, &[options]) > inline + 150 * 4096, "{options}");
+        assert!(FILES.iter().all(|path| layout(&sandbox, path) != "2"), "{options}");
+    }
+    made(&sandbox, &["-zlz4", "-Einline_data"]);
+    made(&sandbox, &["-E48bit,inline_data"]);
+}
+
+#[test]
+fn starts_of_attribute_names_are_stored_once() {
+    let sandbox = with_tree();
+    let features = || {
+        let text = sandbox.good(&["dump.erofs", "-s", "image"]).text();
+        let kernel = text.lines().find(|line| line.starts_with("Required upstream Linux kernel version:")).unwrap();
+        (text.contains("xattr_prefixes"), kernel.split_whitespace().last().unwrap().to_owned())
+    };
+    made(&sandbox, &[]);
+    assert!(!features().0);
+    let prefixes = ["--xattr-prefix=user.sha", "--xattr-prefix", "user.no"];
+    for (options, kernel) in
+        [(&[][..], "6.4"), (&["-zlz4", "-C65536"], "6.4"), (&["-zlz4", "-Efragments,plain-xattr-prefixes"], "6.17")]
+    {
+        made(&sandbox, &[&prefixes, options].concat());
+        assert_eq!(features(), (true, kernel.to_owned()), "{options:?}");
+        if mount::kernel_mounts_erofs("lz4") && tools::root() {
+            let mounted = Mounted::erofs(&sandbox.at("image")).unwrap();
+            let found = snapshot::of_directory(mounted.path()).unwrap();
+            let expected = snapshot::of_model(&tree::nodes(), true);
+            snapshot::assert_same(&format!("{options:?}"), &expected, &found, Except::default());
+        }
+    }
+    for (options, expected) in [
+        (&["-zlz4", "-Efragments"][..], "expected Linux 6.17 or later); add -E plain-xattr-prefixes"),
+        (&["--xattr-prefix="], "prefix \"\" of attribute names with 0 bytes"),
+    ] {
+        let arguments = [&["mkfs.erofs", "--tar=f", "none", "tree.tar"], &prefixes[..], options].concat();
+        let message = sandbox.bad(1, &arguments);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// A tar index has blocks of 512 bytes, so that prefixes may need more of them.
+#[test]
+fn an_index_of_a_tar_has_starts_of_attribute_names() {
+    let sandbox = with_tree();
+    let prefix = format!("--xattr-prefix=user.{}", "n".repeat(240));
+    let options = ["--xattr-prefix=user.sha", &prefix, &prefix, &prefix];
+    sandbox.good(&[&["mkfs.erofs", "--quiet", "--tar=i", "index", "tree.tar"], &options[..]].concat());
+    sandbox.write("image", [sandbox.read("index"), sandbox.read("tree.tar")].concat());
+    assert_eq!(sandbox.good(&["diff", "image", "tree.sqfs"]).text(), "");
+    sandbox.good(&["verify", "-q", "image"]);
+}

@@ -123,8 +123,9 @@ impl SegmentCodec {
                 return Ok(Some(Cluster { length: fitted.content as u32, size_word: size as u32 }));
             }
         }
-        // Only the last content of a segment has less than whole blocks.
-        let length = if is_last { length } else { length - length % UNIT };
+        // Only the last content of a segment has less than whole blocks. A base is read with the rule that all other clusters like this one have the
+        // largest size.
+        let length = content.len().min(self.most);
         let size = length.next_multiple_of(UNIT);
         let Some((stored, padding)) = to.get_mut(..size).map(|to| to.split_at_mut(length)) else { return Ok(None) };
         stored.copy_from_slice(&content[..length]);

@@ -119,13 +119,13 @@ impl Cuts {
         Cuts::At(starts.chain([end]).collect())
     }
 
-    /// Returns the first start after an extent's start.
-    fn after(&self, extent: &Extent) -> u64 {
+    /// Returns the offset after `at` at which the next segment starts. `end`: where the extent with `at` ends.
+    fn after(&self, at: u64, end: u64) -> u64 {
         match self {
-            Cuts::Each => extent.end(),
-            Cuts::Every(size) => (extent.start / size + 1) * size,
+            Cuts::Each => end,
+            Cuts::Every(size) => (at / size + 1) * size,
             Cuts::At(starts) => {
-                let next = starts.partition_point(|start| *start <= extent.start);
+                let next = starts.partition_point(|start| *start <= at);
                 starts.get(next).copied().unwrap_or(u64::MAX)
             }
         }
@@ -213,7 +213,7 @@ impl Collector {
             if offset >= self.data_end || cuts.has(start) && self.is_known(offset) {
                 break;
             }
-            let length = (place.size - start).min(self.most);
+            let length = (place.size.min(cuts.after(start, place.size)) - start).min(self.most);
             let kind = ExtentKind::Stored(Stored { offset, bytes: length as u32, form: ExtentForm::Plain });
             self.add_extent(&Extent { start, length, key: 0, entry: 0, kind }, cuts);
             start += length;
@@ -230,7 +230,13 @@ impl Collector {
             self.met += 1;
             self.needed = self.needed.saturating_add(SEGMENT_MEMORY);
             let first_cluster = self.segments.clusters.len();
-            self.open = Some(Open { offset, stored: 0, length: 0, limit: cuts.after(extent), first_cluster });
+            self.open = Some(Open {
+                offset,
+                stored: 0,
+                length: 0,
+                limit: cuts.after(extent.start, extent.end()),
+                first_cluster,
+            });
         }
         let Some(open) = &mut self.open else { return };
         if open.offset + open.stored != offset || extent.end() > open.limit {

@@ -9,8 +9,10 @@ use packline::{Packed, Packer, Resources, Source};
 /// Merges the layers at `place`, such as `oci:DIRECTORY:TAG` or `docker-archive:FILE`, without a temporary tree.
 pub fn convert(place: &OsStr, image: &Path) -> Result<Packed, Box<dyn std::error::Error>> {
     let place = OciPlace::parse(place).ok_or("expected oci:, oci-archive: or docker-archive:")?;
-    let layers = Source::oci(&place, None, &Resources::default())?;
-    Ok(Packer::new(layers).write_to(image)?)
+    // Compressed layers are stored there before they are merged.
+    let resources = Resources::default().scratch_in("/var/tmp");
+    let layers = Source::oci(&place, None, &resources)?;
+    Ok(Packer::new(layers).resources(resources).write_to(image)?)
 }
 
 #[allow(dead_code, clippy::disallowed_methods)] // A program of its own; the tests use the function above.

@@ -131,6 +131,7 @@ impl Options {
     /// [`Error::Codec`] if EROFS does not support the codec, or if its parameters are invalid or do not fit the block size; [`Error::Limit`] if the
     /// kernel lacks a feature, or if the label or a prefix is too long.
     pub fn validate(&self) -> Result<(), Error> {
+        self.check_prefixes()?;
         for (feature, needed) in self.needs()? {
             if self.kernel < needed {
                 let what = format!("{feature} for Linux {}", self.kernel);
@@ -145,7 +146,6 @@ impl Options {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
             return Err(Error::Limit { what, expected: format!("at most {LABEL_MOST} bytes without NUL") });
         }
-        self.check_prefixes()?;
         if self.form() == Form::Clusters && u64::from(self.block_size) < 2 * BLOCK {
             let what = format!("compressed blocks of {} bytes for Linux {}", self.block_size.bytes(), self.kernel);
             return Err(Error::Limit { what, expected: format!("at least {} bytes", 2 * BLOCK) });

@@ -18,7 +18,7 @@ const FACTOR: u32 = 0x9e37_79b9;
 const UNITS: u64 = 16;
 /// Statistics differ from this distance on.
 const DIFFERENT: u64 = UNITS - 2;
-/// What is added to [`DIFFERENT`] at the first comparison. It is 1 less at each following one.
+/// The number that is added to [`DIFFERENT`] at the first comparison. It is 1 less at each following one.
 const FIRST_PENALTY: u64 = 3;
 
 /// Replaces the library's function. `level` is 0 to 4; the workspace is not used. Unit tests link a build without `test` too, which has it.

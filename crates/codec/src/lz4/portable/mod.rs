@@ -23,7 +23,7 @@ const MIDDLE: u32 = 2;
 const LAZY: u32 = 9;
 /// Farthest distance of a match, bytes.
 const FARTHEST: usize = (1 << 16) - 1;
-/// What is added to positions in tables. An empty entry, which is 0, is therefore too far from all positions.
+/// Positions in tables have this number added. An empty entry, which is 0, is therefore too far from all positions.
 const BASE: usize = 1 << 16;
 /// The factor of hashes of four bytes.
 const FACTOR: u32 = 2_654_435_761;

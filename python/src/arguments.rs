@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use packline::{Error, Selection};
+use packline::Selection;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyList, PyString, PyTuple};
@@ -45,7 +45,7 @@ pub fn selection(patterns: Option<&Bound<'_, PyAny>>) -> PyResult<Selection> {
     let py = patterns.py();
     for pattern in one_or_more(patterns)? {
         let PathArgument(pattern) = pattern.extract()?;
-        selection.include.add(&pattern).map_err(|fault| raise(py, Error::from(fault)))?;
+        selection = selection.include(&pattern).map_err(|error| raise(py, error))?;
     }
     Ok(selection)
 }

@@ -58,6 +58,11 @@ impl Selection {
         Ok(self)
     }
 
+    /// Returns whether an entry is selected. A pattern must match the entry or a directory above it.
+    pub fn selects(&self, path: impl AsRef<[u8]>, is_directory: bool) -> bool {
+        self.0.selects(path.as_ref(), is_directory)
+    }
+
     pub(crate) fn rules(&self) -> &packline_image::Selection {
         &self.0
     }

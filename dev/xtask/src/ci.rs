@@ -15,11 +15,13 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 }
 
 fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
+    let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     times.of("tidy", tidy::run)?;
     times.of("policy", policy)?;
     times.of("guide", guide::run)?;
-    times.of("clippy", clippy)?;
+    times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
+    times.of("features", || features(&FEATURES))?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
     times.of("fuzzing", || fuzz::each_target(fuzz_seconds, fuzz::Build::Quick))?;
     times
@@ -29,18 +31,9 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
             shell::cargo().args(["test", "--workspace"]).envs([("RUST_TEST_THREADS", test_threads().as_str()), SHORT]),
         )
     })?;
-    times.of("features", || features(&FEATURES))?;
     times.of("golden", || golden::run(&golden::Options::default()))?;
     times.of("clients", || clients::run(&clients::Options::short()))?;
     times.of("models", concurrency::loom)
-}
-
-/// Checks the whole workspace, unless clippy is the compiler of the tests: then nothing is analysed twice.
-fn clippy() -> Result<(), String> {
-    if environment::compiler_is_clippy() {
-        return Ok(());
-    }
-    shell::run(shell::cargo().args(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
 }
 
 /// The checks so far, with their seconds.

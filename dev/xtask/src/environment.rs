@@ -11,15 +11,6 @@ pub fn target_directory() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::shell::root().join("target"), PathBuf::from)
 }
 
-/// The variable with the program that compiles the crates of the workspace for cargo.
-pub const COMPILER_OF_WORKSPACE: &str = "RUSTC_WORKSPACE_WRAPPER";
-
-/// Returns whether clippy compiles the workspace, and its warnings are errors.
-pub fn compiler_is_clippy() -> bool {
-    let has = |name, text: &str| std::env::var(name).is_ok_and(|value| value.contains(text));
-    has(COMPILER_OF_WORKSPACE, "clippy-driver") && has("RUSTFLAGS", "-D warnings")
-}
-
 /// The directory of cargo's registry.
 pub fn cargo_home() -> Result<PathBuf, String> {
     let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);

@@ -85,7 +85,6 @@ fn build(how: Build) -> Result<PathBuf, String> {
     let mut command = shell::cargo();
     command.args(["build", "--profile", how.profile(), "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
     command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
-    command.env_remove(environment::COMPILER_OF_WORKSPACE);
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
     Ok(target.join(host).join(how.profile()))
 }
@@ -106,7 +105,7 @@ fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
     }
     let mut command = Command::new(programs.join(name));
     command.arg(format!("-max_total_time={seconds}")).args([
-        "-timeout=10",
+        "-timeout=30",
         "-rss_limit_mb=1024",
         "-print_final_stats=1",
     ]);

@@ -36,8 +36,11 @@ impl Selection {
     /// let image = Image::from_input(Input::bytes("image", bytes.into_inner()))?;
     ///
     /// let selection = Selection::pattern("etc/*")?.include("app")?.exclude("etc/shadow")?;
-    /// let paths: Result<Vec<_>, _> = image.entries(&selection).map(|entry| Ok(entry?.path().to_vec())).collect();
-    /// assert_eq!(paths?, [&b"etc/motd"[..], b"usr/bin/app"]);
+    /// let mut paths = Vec::new();
+    /// for entry in image.entries(&selection) {
+    ///     paths.push(entry?.path().to_vec());
+    /// }
+    /// assert_eq!(paths, [&b"etc/motd"[..], b"usr/bin/app"]);
     /// # Ok(())
     /// # }
     /// ```

@@ -96,7 +96,9 @@ class Reading(unittest.TestCase):
             self.assertEqual(sorted(found), sorted(there))
             self.assertEqual([entry.path for entry in image.entries("*.csv")], ["data/more/table.csv", "data/table.csv"])
             self.assertEqual(
-                [entry.path for entry in image.entries(["etc", "bin"])], ["bin", "etc", "etc/empty", "etc/hostname"]
+                [entry.path for entry in image.entries(["etc", "bin"])],
+                # A name matches at any depth, with everything below it.
+                ["bin", "etc", "etc/empty", "etc/hostname", "usr/bin", "usr/bin/app", "usr/bin/app-2"],
             )
             with self.assertRaises(packline.InvalidError):
                 image.entries("a{b")

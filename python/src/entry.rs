@@ -138,6 +138,7 @@ fn type_bits(kind: &Kind) -> (u32, u64) {
 }
 
 fn device_number(device: Device) -> u64 {
-    let (major, minor) = (u64::from(device.major), u64::from(device.minor));
+    let major = u64::from(device.major);
+    let minor = u64::from(device.minor);
     (major & 0xffff_f000) << 32 | (major & 0xfff) << 8 | (minor & 0xffff_ff00) << 12 | (minor & 0xff)
 }

@@ -251,7 +251,8 @@ impl PyReadMany {
         // One thread is the caller's own.
         let pool = Config::new(if workers < 2 { 0 } else { workers }, 0).pool();
         let pool = pool.map_err(|cause| PyOSError::new_err(format!("cannot start the workers: {cause}")))?;
-        let (opened, ready) = (VecDeque::new(), VecDeque::new());
+        let opened = VecDeque::new();
+        let ready = VecDeque::new();
         let reader = Reader { image, pool, pending: requests.into(), opened, ready };
         Ok(PyReadMany { reader: Mutex::new(reader), returns_errors })
     }

@@ -58,7 +58,8 @@ impl Log for Logger {
         if let Some(Receiver { function, context }) = &*receiver
             && self.enabled(record.metadata())
         {
-            let (target, message) = (text(record.target()), text(record.args().to_string()));
+            let target = text(record.target());
+            let message = text(record.args().to_string());
             // SAFETY: the header says that the context is valid until the function is replaced. The strings outlive the call.
             unsafe { function(*context, record.level() as u32, target.as_ptr(), message.as_ptr()) };
         }

@@ -232,7 +232,8 @@ pub unsafe extern "C" fn packline_tree_xattr(
     // SAFETY: (1), (2), (3), (5)
     unsafe {
         add(tree, path, std::ptr::null(), error, |tree, path| {
-            let (name, value) = (arg::string(name, "name")?, arg::buffer(value, length, "value")?);
+            let name = arg::string(name, "name")?;
+            let value = arg::buffer(value, length, "value")?;
             Ok(tree.entry(path)?.xattr(name, value))
         })
     }

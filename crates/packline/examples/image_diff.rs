@@ -22,7 +22,8 @@ fn has_same_content(old: &Image, new: &Image, path: &[u8]) -> Result<bool, Box<d
 
 /// Returns a line for each path: `-` only in the old image, `+` only in the new one, `!` different.
 pub fn differences(old: &Image, new: &Image) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let (old_entries, mut added) = (entries(old)?, entries(new)?);
+    let old_entries = entries(old)?;
+    let mut added = entries(new)?;
     let mut lines = Vec::new();
     let line = |sign: char, path: &[u8]| format!("{sign} {}", String::from_utf8_lossy(path));
     for (path, entry) in old_entries {

@@ -54,7 +54,8 @@ fn interface() -> String {
     let declarations = header();
     let library = prefix().join("lib/libpackline.so");
     let top = tempfile::tempdir().unwrap();
-    let (source, program) = (top.path().join("layout.c"), top.path().join("layout"));
+    let source = top.path().join("layout.c");
+    let program = top.path().join("layout");
     fs::write(&source, layout_program(&declarations)).unwrap();
     run(compiler(&source, &program).arg("-I").arg(prefix().join("include"))).unwrap();
     let mut text = printed(&mut Command::new(&program));

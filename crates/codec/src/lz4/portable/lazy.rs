@@ -114,7 +114,8 @@ impl Parser<'_> {
                 two.skip(one.end().saturating_sub(two.start));
             }
             self.output.sequence(one)?;
-            (one, two) = (two, three);
+            one = two;
+            two = three;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::checks::{concurrency, fuzz};
+use crate::checks::{concurrency, fuzz, publish};
 use crate::{clients, clock, environment, golden, guide, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
@@ -19,6 +19,7 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     times.of("tidy", tidy::run)?;
     times.of("policy", policy)?;
+    times.of("packages", publish::package)?;
     times.of("guide", guide::run)?;
     times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
     times.of("features", || features(&FEATURES))?;

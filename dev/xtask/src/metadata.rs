@@ -29,7 +29,7 @@ pub struct Package {
     pub description: Option<String>,
     pub repository: Option<String>,
     /// The registries that the crate may go to: an empty list if it is not published, `None` for any.
-    publish: Option<Vec<String>>,
+    pub publish: Option<Vec<String>>,
     /// `None` for the crates of this repository.
     pub source: Option<String>,
 }

@@ -15,6 +15,7 @@ use super::inode::Inodes;
 use super::map::MapImage;
 use super::packed::Packed;
 use super::plain_packed::PlainPacked;
+use super::record::{read_options, read_record};
 use super::regions::Regions;
 use super::span::ReadSpans;
 use super::store::Store;
@@ -23,6 +24,7 @@ use crate::format::algorithms::Algorithms;
 use crate::format::corrupt;
 use crate::format::device::{DeviceSlot, SLOT_BYTES};
 use crate::format::inode::Layout;
+use crate::format::recorded_options::RecordedOptions;
 use crate::format::superblock::{
     MAGIC_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_MOST, SUPERBLOCK_START, Superblock, incompat,
 };
@@ -150,6 +152,11 @@ impl Image {
         self.inner.root
     }
 
+    /// Returns the options that this program packed the image with. `None` for an image without a record of them, or with a damaged one.
+    pub fn recorded_options(&self) -> Option<RecordedOptions> {
+        read_options(self, read_record(self).ok()??).ok()?
+    }
+
     pub(super) fn known(&self) -> &Facts {
         &self.inner.facts
     }
@@ -195,11 +202,9 @@ fn read_superblock(input: &dyn Input, origin: u64, check: bool) -> Result<Superb
         let length = superblock.checked_bytes();
         if length > space {
             let what = format!("superblock in a block of {} bytes", superblock.block_size());
-            return Err(ReadError::corrupt(
-                SUPERBLOCK_START,
-                what,
-                format!("at most {}, the rest of the image", space),
-            ));
+            let cause =
+                ReadError::corrupt(SUPERBLOCK_START, what, format!("at most {space}, the rest of the image"));
+            return Err(cut_off(cause, &superblock, input.size().saturating_sub(origin)));
         }
         let mut checked = vec![0; length as usize];
         read(&mut checked)?;

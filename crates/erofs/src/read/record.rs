@@ -8,6 +8,7 @@ use super::Image;
 use super::map::window::ReadBytes;
 use crate::format::corrupt;
 use crate::format::record::{LENGTH_BYTES, RECORD_BYTES, Record};
+use crate::format::recorded_options::RecordedOptions;
 use crate::options::BLOCK;
 
 /// Bytes that are read at a time for the checksum.
@@ -34,7 +35,7 @@ pub(crate) fn read_record(image: &Image) -> Result<Option<PlacedRecord>, ReadErr
     let mut bytes = [0; RECORD_BYTES];
     store.read(at, &mut bytes)?;
     let Some(record) = Record::decode(&bytes, at)? else { return Ok(None) };
-    let data_most = at.saturating_sub(record.lengths_bytes() as u64);
+    let data_most = at.saturating_sub(record.tail_bytes() as u64);
     if !(BLOCK..=data_most).contains(&record.data_end) {
         let what = format!("a data area up to byte {}", record.data_end);
         return Err(corrupt(at, what, format!("an end from {BLOCK} to {data_most}")));
@@ -46,14 +47,33 @@ pub(crate) fn read_record(image: &Image) -> Result<Option<PlacedRecord>, ReadErr
 ///
 /// # Errors
 /// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
-pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u32>, ReadError> {
-    let mut bytes = vec![0; record.lengths_bytes()];
+pub(crate) fn read_lengths(image: &Image, placed: PlacedRecord) -> Result<Vec<u32>, ReadError> {
+    let bytes = read_tail(image, placed)?;
+    let lengths = &bytes[..placed.record.lengths_bytes()];
+    Ok(lengths.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+}
+
+/// Returns the options that the record has. `None` for a version without them, and if this version does not know a value.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
+pub(crate) fn read_options(image: &Image, placed: PlacedRecord) -> Result<Option<RecordedOptions>, ReadError> {
+    if placed.record.text_bytes == 0 {
+        return Ok(None);
+    }
+    let bytes = read_tail(image, placed)?;
+    Ok(RecordedOptions::parse(&bytes[placed.record.lengths_bytes()..]))
+}
+
+/// Reads the lengths and the text before a record.
+fn read_tail(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = vec![0; record.tail_bytes()];
     let start = at - bytes.len() as u64;
     image.contents().store().read(start, &mut bytes)?;
-    if crc32fast::hash(&bytes) != record.lengths_sum {
-        return Err(corrupt(start, "lengths that do not match their checksum", "the lengths of the record"));
+    if crc32fast::hash(&bytes) != record.tail_sum {
+        return Err(corrupt(start, "lengths or options that do not match their checksum", "those of the record"));
     }
-    Ok(bytes.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+    Ok(bytes)
 }
 
 /// Returns the CRC-32 of the bytes whose checksum the record has.
@@ -62,7 +82,7 @@ pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRec
 /// [`ReadError::Input`]; [`ReadError::Work`].
 pub(crate) fn checksum(image: &Image, placed: PlacedRecord, cancel: &CancelToken) -> Result<u32, ReadError> {
     let PlacedRecord { at, record } = placed;
-    let end = if record.has_metadata { at - record.lengths_bytes() as u64 } else { record.data_end };
+    let end = if record.has_metadata { at - record.tail_bytes() as u64 } else { record.data_end };
     let mut hasher = crc32fast::Hasher::new();
     let mut buffer = vec![0; STEP as usize];
     let mut at = BLOCK;

@@ -201,14 +201,14 @@ impl Regions {
     }
 
     fn missing(&self, slot: &DeviceSlot) -> ReadError {
-        let what = format!("an image without its device \"{}\"", slot.tag.escape_ascii());
-        ReadError::unsupported(what, self.wanted())
+        ReadError::without_device(&slot.tag, self.wanted())
     }
 
     /// Describes the devices of the image.
     fn wanted(&self) -> String {
         const SHOWN: usize = 4;
-        let tags = self.slots.iter().take(SHOWN).map(|slot| format!("\"{}\"", slot.tag.escape_ascii()));
+        let named = self.slots.iter().filter(|slot| !slot.tag.is_empty());
+        let tags = named.take(SHOWN).map(|slot| format!("\"{}\"", slot.tag.escape_ascii()));
         let more = if self.slots.len() > SHOWN { ", ..." } else { "" };
         let tags = tags.collect::<Vec<_>>().join(", ");
         format!("{}{}{tags}{more}", devices(self.slots.len()), if tags.is_empty() { "" } else { ": " })

@@ -232,7 +232,9 @@ impl Command for Pack {
             let hint = "the image to write comes last: packline pack SOURCE... IMAGE";
             return Err(Failure::failed(format!("{}: is a directory; {hint}", self.image().escaped())));
         }
-        let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
+        let whiteouts = !invocation.has("whiteouts") && self.container()? != Container::Lrz;
+        let bar = self.reporting.bar();
+        let style = OutputStyle::Packline { quiet, bar, json, stats, verbose: self.verbose, whiteouts };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;

@@ -83,7 +83,10 @@ impl Command for MkfsErofs {
 
     fn details() -> String {
         format!(
-            "{}\n\nSOURCE_DATE_EPOCH sets the time of the image, and becomes the time of newer entries. It overrides -T.",
+            "{}\n\nSOURCE_DATE_EPOCH sets the time of the image, and becomes the time of newer entries. It overrides -T.\n\n\
+             The file of --fs-config-file has a line for each entry, directories too. The path of the root is /, and has no \
+             mount point before it. With --mount-point=/system:\n  \
+             / 0 0 0755\n  system/bin 0 2000 0755\n  system/bin/tool 0 2000 04750 capabilities=0x400",
             extended::help()
         )
     }

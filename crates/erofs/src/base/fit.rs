@@ -71,9 +71,15 @@ fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
     let is_wide = superblock.has(incompat::WIDE);
     if is_wide != (options.form() == Form::Extents) {
         let (what, expected) = if is_wide {
-            ("has clusters of any number of bytes, for Linux 6.15 or later", "clusters of whole blocks, for Linux before 6.15")
+            (
+                "has clusters of any number of bytes, for Linux 6.15 or later",
+                "clusters of whole blocks, for Linux before 6.15",
+            )
         } else {
-            ("has clusters of whole blocks, for Linux before 6.15", "clusters of any number of bytes, for Linux 6.15 or later")
+            (
+                "has clusters of whole blocks, for Linux before 6.15",
+                "clusters of any number of bytes, for Linux 6.15 or later",
+            )
         };
         return Err(BaseError::fit(what, format!("{expected}, as in the new image")));
     }

@@ -71,7 +71,9 @@ mod tests {
         let text = "order=1 codec=zstd:level=3 block_size=131072 cluster_most=147456 kernel=6.10 more=";
         let found = RecordedOptions::parse(text.as_bytes()).unwrap();
         assert_eq!(found.to_string(), "codec=zstd:level=3 block_size=131072 cluster_most=147456 kernel=6.10");
-        for (from, to) in [("zstd", "newer"), ("131072", "-1"), ("147456", "4294967296"), ("6.10", "6"), ("kernel", "k")] {
+        for (from, to) in
+            [("zstd", "newer"), ("131072", "-1"), ("147456", "4294967296"), ("6.10", "6"), ("kernel", "k")]
+        {
             assert!(RecordedOptions::parse(text.replace(from, to).as_bytes()).is_none(), "{to}");
         }
         assert!(RecordedOptions::parse(b"").is_none() && RecordedOptions::parse(b"codec=\xff").is_none());

@@ -1,8 +1,7 @@
 //! Reads the record at the end of an image.
 
 use packline_engine::CancelToken;
-use packline_runtime::unless_cancelled;
-use packline_volume::ReadError;
+use packline_volume::{Covered, ReadError};
 
 use super::Image;
 use super::map::window::ReadBytes;
@@ -11,14 +10,24 @@ use crate::format::record::{LENGTH_BYTES, RECORD_BYTES, Record};
 use crate::format::recorded_options::RecordedOptions;
 use crate::options::BLOCK;
 
-/// Bytes that are read at a time for the checksum.
-const STEP: u64 = 256 << 10;
-
 /// A record, and its address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlacedRecord {
     pub(crate) at: u64,
     pub(crate) record: Record,
+}
+
+impl PlacedRecord {
+    /// The bytes whose checksum the record has.
+    pub(crate) fn covered(self) -> Covered {
+        let PlacedRecord { at, record } = self;
+        let (end, changed) = if record.has_metadata {
+            (at - record.tail_bytes() as u64, "content or metadata, of an unknown entry")
+        } else {
+            (record.data_end, "content, in an unknown file")
+        };
+        Covered { start: BLOCK, end, crc: record.checksum, changed }
+    }
 }
 
 /// Returns the record of an image; `None` if the image has none that this version knows.
@@ -81,17 +90,6 @@ fn read_tail(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result
 /// # Errors
 /// [`ReadError::Input`]; [`ReadError::Work`].
 pub(crate) fn checksum(image: &Image, placed: PlacedRecord, cancel: &CancelToken) -> Result<u32, ReadError> {
-    let PlacedRecord { at, record } = placed;
-    let end = if record.has_metadata { at - record.tail_bytes() as u64 } else { record.data_end };
-    let mut hasher = crc32fast::Hasher::new();
-    let mut buffer = vec![0; STEP as usize];
-    let mut at = BLOCK;
-    while at < end {
-        unless_cancelled(cancel)?;
-        let bytes = &mut buffer[..(end - at).min(STEP) as usize];
-        image.contents().store().read(at, bytes)?;
-        hasher.update(bytes);
-        at += bytes.len() as u64;
-    }
-    Ok(hasher.finalize())
+    let read = |at, buffer: &mut [u8]| image.contents().store().read(at, buffer);
+    packline_volume::checksum(BLOCK, placed.covered().end, &read, cancel)
 }

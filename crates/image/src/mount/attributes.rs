@@ -99,7 +99,10 @@ mod tests {
         let half = Duration::from_millis(500);
         assert_eq!(system_time(Time::new(2, 500_000_000)), UNIX_EPOCH + 2 * Duration::from_secs(1) + half);
         assert_eq!(system_time(Time::new(-1, 500_000_000)), UNIX_EPOCH - half);
-        assert_eq!(system_time(Time::new(-315_619_200, 500_000_000)), UNIX_EPOCH - Duration::new(315_619_199, 500_000_000));
+        assert_eq!(
+            system_time(Time::new(-315_619_200, 500_000_000)),
+            UNIX_EPOCH - Duration::new(315_619_199, 500_000_000)
+        );
     }
 
     #[test]

@@ -8,7 +8,6 @@
 //! are walked through the volume, and contents are read through it in order or at random. A [`BlockDecoder`] decodes one block.
 
 mod block;
-pub(crate) mod data_check;
 mod find;
 mod image;
 pub(crate) mod inode;

@@ -59,11 +59,7 @@ fn lines(info: &ImageInfo, superblock: &Superblock, options: Option<&RecordedOpt
     lines
 }
 
-fn members(
-    info: &ImageInfo,
-    superblock: &Superblock,
-    options: Option<&RecordedOptions>,
-) -> Vec<(&'static str, Value)> {
+fn members(info: &ImageInfo, superblock: &Superblock, options: Option<&RecordedOptions>) -> Vec<(&'static str, Value)> {
     let packed_for = options.map(|options| options.kernel.to_string());
     let Kernel { major, minor } = superblock.least_kernel();
     vec![

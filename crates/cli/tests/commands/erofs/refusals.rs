@@ -29,7 +29,11 @@ fn pack_reuses_blocks_only_of_its_own_encoder() {
     let sandbox = with_samples();
     for (base, options, expected) in [
         ("wide.erofs", &["new.sqfs"][..], "is compressed with lzma (expected zstd, as in the new image)"),
-        ("zstd.erofs", &["new.sqfs"], "has clusters of whole blocks, for Linux before 6.15 (expected clusters of any number of bytes, for Linux 6.15 or later, as "),
+        (
+            "zstd.erofs",
+            &["new.sqfs"],
+            "has clusters of whole blocks, for Linux before 6.15 (expected clusters of any number of bytes, for Linux 6.15 or later, as ",
+        ),
         ("zstd.erofs", &["new.erofs"], "has no record of its encoder (expected an image that this version packed "),
         ("tree.sqfs", &["new.erofs"], "is a SquashFS image, whose blocks differ from those of the new image ("),
         ("zstd.erofs", &["new.sqfs", "-c", "xz"], "is an EROFS image, whose blocks differ from those of the new "),

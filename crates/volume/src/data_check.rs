@@ -27,6 +27,7 @@ pub type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
 pub struct DataCheck {
     scope: CheckScope,
     area: Range,
+    contents_end: u64,
     changed: &'static str,
     ranges: Mutex<BTreeMap<u64, Range>>,
 }
@@ -38,6 +39,8 @@ pub struct Covered {
     pub start: u64,
     /// Offset of the end.
     pub end: u64,
+    /// Offset of the end of the contents of files. Metadata may follow.
+    pub contents_end: u64,
     /// The CRC-32 that the image has.
     pub crc: u32,
     /// What has changed if the bytes have another checksum, such as `content, in an unknown file`.
@@ -64,9 +67,9 @@ impl Range {
 impl DataCheck {
     /// A check of the bytes that a record covers.
     pub fn new(scope: CheckScope, covered: Covered) -> DataCheck {
-        let Covered { start, end, crc, changed } = covered;
+        let Covered { start, end, contents_end, crc, changed } = covered;
         let area = Range { start, end: end.max(start), crc };
-        DataCheck { scope, area, changed, ranges: Mutex::default() }
+        DataCheck { scope, area, contents_end, changed, ranges: Mutex::default() }
     }
 
     /// Adds stored bytes that were read from `start` on. Bytes that were added before are ignored.
@@ -85,7 +88,7 @@ impl DataCheck {
     /// [`ReadError::Corrupt`] if the checksum differs; errors of `read`; [`ReadError::Work`].
     pub fn compare(&self, read: ReadAt<'_>, cancel: &CancelToken) -> Result<(), ReadError> {
         let area = self.area;
-        if self.scope == CheckScope::IfAllWasRead && !self.covers_area() {
+        if self.scope == CheckScope::IfAllWasRead && !self.has_all_contents() {
             return Ok(());
         }
         let mut all = Range { end: area.start, crc: 0, ..area };
@@ -103,9 +106,9 @@ impl DataCheck {
         Err(ReadError::corrupt(area.start, what, expected))
     }
 
-    fn covers_area(&self) -> bool {
-        let whole = |range: &Range| range.start == self.area.start && range.end == self.area.end;
-        self.ranges().values().next().is_some_and(whole)
+    fn has_all_contents(&self) -> bool {
+        let contents = |range: &Range| range.start == self.area.start && range.end >= self.contents_end;
+        self.ranges().values().next().is_some_and(contents)
     }
 
     /// The map is consistent even if a thread panicked.
@@ -174,7 +177,7 @@ mod tests {
     fn sample() -> (Vec<u8>, DataCheck) {
         let bytes: Vec<u8> = (0..70_000u32).map(|at| (at.wrapping_mul(at) >> 5) as u8).collect();
         let crc = crc32fast::hash(&bytes[START as usize..END as usize]);
-        let covered = Covered { start: START, end: END, crc, changed: "content" };
+        let covered = Covered { start: START, end: END, contents_end: END - 500, crc, changed: "content" };
         (bytes, DataCheck::new(CheckScope::Everything, covered))
     }
 
@@ -229,7 +232,9 @@ mod tests {
         bytes[5000] ^= 1;
         check.add(START, &bytes[START as usize..10_000]);
         compare(&check, &bytes).unwrap();
-        check.add(10_000, &bytes[10_000..END as usize]);
+        check.add(10_000, &bytes[10_000..END as usize - 501]);
+        compare(&check, &bytes).unwrap();
+        check.add(END - 501, &bytes[END as usize - 501..][..1]);
         compare(&check, &bytes).unwrap_err();
     }
 

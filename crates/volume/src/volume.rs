@@ -63,7 +63,7 @@ pub struct ContentPlace {
 pub enum CheckScope {
     /// All bytes. Bytes that the caller has not read are read at the end.
     Everything,
-    /// All bytes, if the caller has read all of them; otherwise nothing is compared.
+    /// All bytes, if the caller has read all contents of files; otherwise nothing is compared.
     IfAllWasRead,
 }
 

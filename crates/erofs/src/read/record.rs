@@ -26,7 +26,7 @@ impl PlacedRecord {
         } else {
             (record.data_end, "content, in an unknown file")
         };
-        Covered { start: BLOCK, end, crc: record.checksum, changed }
+        Covered { start: BLOCK, end, contents_end: record.data_end, crc: record.checksum, changed }
     }
 }
 

@@ -126,7 +126,7 @@ impl Image {
             Ok(Some(record)) => {
                 let (start, end) = (self.data_start(), self.data_end());
                 let changed = "content, in an unknown file";
-                Some(DataCheck::new(scope, Covered { start, end, crc: record.data, changed }))
+                Some(DataCheck::new(scope, Covered { start, end, contents_end: end, crc: record.data, changed }))
             }
             _ => None,
         };

@@ -1,8 +1,8 @@
 //! A file that is opened once, and recognised by the bytes that are read then.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +10,7 @@ use packline_archives::decompress::HEAD;
 #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
 use packline_runtime::FileAttributes;
 use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputChange, InputStream};
+use rustix::fs::OFlags;
 
 use super::by_magic::{ContentKind, log_kind};
 use crate::error::Error;
@@ -54,7 +55,10 @@ impl OpenedFile {
     /// # Errors
     /// [`Error::Target`] for a directory, [`Error::Source`] if the file cannot be opened, or cannot be read at any offset.
     pub fn open(path: impl AsRef<Path>) -> Result<OpenedFile, Error> {
-        OpenedFile::of(path.as_ref(), File::open(path.as_ref()))
+        let path = path.as_ref();
+        // NONBLOCK: a pipe is an error, so do not wait for its writer.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        OpenedFile::of(path, OpenOptions::new().read(true).custom_flags(flags).open(path))
     }
 
     /// The open `file`, called `path` in messages.

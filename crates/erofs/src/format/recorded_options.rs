@@ -58,9 +58,8 @@ mod tests {
 
     #[test]
     fn parses_what_it_prints() {
-        for codec in ["zstd:level=3", "lz4:hc", "lzma:level=max,dict=64K", "gzip", "zstd:level=ultra,window=20"] {
-            let Ok(codec) = Spec::parse(codec) else { continue };
-            let options = Options { kernel: Kernel::new(6, 15), ..Options::new(codec) };
+        for codec in ["zstd:level=3", "lz4:hc", "lzma:level=2", "gzip"] {
+            let options = Options { kernel: Kernel::new(6, 15), ..Options::new(Spec::parse(codec).unwrap()) };
             let text = RecordedOptions::of(&options).to_string();
             assert_eq!(RecordedOptions::parse(text.as_bytes()).map(|read| read.to_string()), Some(text));
         }

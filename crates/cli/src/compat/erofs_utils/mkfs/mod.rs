@@ -79,15 +79,15 @@ impl Command for MkfsErofs {
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
         "A symbolic link to a directory is followed if it is the source.",
+        "--fs-config-file and --mount-point work in every build. Each entry needs a line, directories and the root too, and the path of the \
+         root has no mount point: with --mount-point=/system, `/ 0 0 0755`, `system/bin 0 2000 0755` and `system/bin/tool 0 2000 04750 \
+         capabilities=0x400`.",
         posix_regex::DIFFERENCE,
     ];
 
     fn details() -> String {
         format!(
-            "{}\n\nSOURCE_DATE_EPOCH sets the time of the image, and becomes the time of newer entries. It overrides -T.\n\n\
-             The file of --fs-config-file has a line for each entry, directories too. The path of the root is /, and has no \
-             mount point before it. With --mount-point=/system:\n  \
-             / 0 0 0755\n  system/bin 0 2000 0755\n  system/bin/tool 0 2000 04750 capabilities=0x400",
+            "{}\n\nSOURCE_DATE_EPOCH sets the time of the image, and becomes the time of newer entries. It overrides -T.",
             extended::help()
         )
     }

@@ -153,6 +153,9 @@ pub trait Volume: fmt::Debug + Send + Sync {
     /// [`ReadError::Unsupported`] for lack of memory.
     fn decoder(&self) -> Result<Box<dyn UnitDecoder>, ReadError>;
 
+    /// Tells the input that the stored bytes of a unit are read soon: see [`Input::will_read`](packline_runtime::Input::will_read).
+    fn will_read(&self, unit: Unit);
+
     /// Fills `out` with stored bytes from `offset` of the image.
     ///
     /// # Errors

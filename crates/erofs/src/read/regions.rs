@@ -194,6 +194,12 @@ impl Regions {
         region.input.read_at(place, out).map_err(|cause| ReadError::input(address, cause))
     }
 
+    /// Tells an input that bytes from an address on are read soon.
+    pub(super) fn will_read(&self, address: u64, length: u64) {
+        let region = self.region(address);
+        region.input.will_read(region.origin.saturating_add(address - region.start), length);
+    }
+
     fn region(&self, address: u64) -> &Region {
         let after = self.order.partition_point(|index| self.devices[*index].start <= address);
         let device = after.checked_sub(1).map(|before| &self.devices[self.order[before]]);

@@ -14,7 +14,7 @@ use super::data::{DataPlace, address_of, shown_node};
 use super::directory::DirListing;
 use super::inode::Inodes;
 use super::map::window::ReadBytes;
-use crate::format::corrupt;
+use crate::format::{METABOX, corrupt};
 
 impl ToVolume for Image {
     fn to_volume(&self) -> SharedVolume {
@@ -160,6 +160,13 @@ impl Volume for Image {
             None => self.contents().decoder(),
         };
         Ok(Box::new(decoder))
+    }
+
+    fn will_read(&self, unit: Unit) {
+        // What is in the metabox is metadata.
+        if unit.offset & METABOX == 0 {
+            self.contents().store().regions().will_read(unit.offset, unit.stored.into());
+        }
     }
 
     fn stored(&self, offset: u64, out: &mut [u8]) -> Result<(), ReadError> {

@@ -34,7 +34,7 @@ use crate::ui::size::{count, show_bytes};
 /// Check images, .pln and .lrz files and tars for damage
 #[derive(Debug, clap::Args)]
 pub struct Verify {
-    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars; - for standard input
+    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, URLs; - for standard input
     #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
     images: Vec<PathBuf>,
     #[command(flatten)]

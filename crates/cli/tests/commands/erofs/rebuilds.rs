@@ -68,7 +68,7 @@ fn an_image_says_how_it_was_packed() {
     assert_eq!((&info["packed_for"], &info["linux"]), (&"6.12".into(), &"6.10".into()));
     let message = sandbox.refused(&["pack", "old", "new.erofs", "--base", "old.erofs"]);
     let expected = "old.erofs: was packed with codec zstd:level=3 and blocks of 64K \
-                    (expected codec zstd and blocks of 128K, as in the new image)\n";
+                    (expected codec zstd and blocks of 128K, as in the new image)";
     assert!(message.ends_with(expected), "{message}");
     // Every bit of the text is checked.
     let mut image = sandbox.read("old.erofs");

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::checks::{concurrency, fuzz, publish};
-use crate::{clients, clock, environment, golden, guide, shell, tidy};
+use crate::{clients, clock, environment, golden, guide, python, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
 /// it, and of all of them at the end.
@@ -35,6 +35,7 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
             shell::cargo().args(["test", "--workspace"]).envs([("RUST_TEST_THREADS", test_threads().as_str()), SHORT]),
         )
     })?;
+    times.of("python", python::check)?;
     times.of("golden", || golden::run(&golden::Options::default()))?;
     times.of("clients", || clients::run(&clients::Options::short()))?;
     times.of("models", concurrency::loom)

@@ -47,6 +47,11 @@ pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The directories in which Python looks for modules first.
+pub fn python_path() -> Option<String> {
+    std::env::var("PYTHONPATH").ok().filter(|path| !path.is_empty())
+}
+
 /// The directories in which the system looks for programs.
 pub fn search_path() -> String {
     std::env::var("PATH").unwrap_or_default()

@@ -28,6 +28,7 @@ struct Shared {
     head: OnceLock<Head>,
 }
 
+#[allow(clippy::large_enum_variant)] // There is one for each open file.
 enum Bytes {
     /// On this machine.
     File { input: FileInput, about: Metadata },

@@ -14,10 +14,10 @@ use packline_testkit::{Ran, Random, Sandbox, Stopwatch, mount};
 use crate::sandbox;
 
 /// Directories with files of several blocks, with small ones, and with noise that makes the image large.
-fn nodes() -> Vec<Node> {
+fn nodes(large: usize) -> Vec<Node> {
     let mut random = Random::new(46);
     let mut nodes = vec![Node::dir(""), Node::dir("usr"), Node::dir("usr/lib"), Node::dir("etc")];
-    for file in 0..24 {
+    for file in 0..large {
         nodes.push(Node::file(format!("usr/lib/lib{file}.so"), random.noise(300_000 + file * 1_000)));
         nodes.push(Node::file(format!("etc/conf{file}"), random.prose(400 + file * 10)));
     }
@@ -37,12 +37,12 @@ struct Published {
 }
 
 impl Published {
-    fn new(packed: &[(&str, &[&str])]) -> Published {
+    fn new(large: usize, packed: &[&str]) -> Published {
         let sandbox = sandbox();
-        sandbox.plant("tree", &nodes());
+        sandbox.plant("tree", &nodes(large));
         let server = HttpFiles::start().unwrap();
-        for (name, options) in packed {
-            sandbox.good(&[&["pack", "-q", "tree", name], *options].concat());
+        for name in packed {
+            sandbox.good(&["pack", "-q", "tree", name]);
             server.serve(&format!("/dir/{name}"), sandbox.read(name));
         }
         Published { sandbox, server }
@@ -53,11 +53,11 @@ impl Published {
     }
 
     /// Runs a command with the address of a file for `@`. Returns its output, and what was requested.
-    fn requested(&self, name: &str, command: &str) -> (String, Vec<Seen>, u64) {
+    fn requested(&self, name: &str, command: &str) -> (Vec<u8>, Vec<Seen>, u64) {
         self.server.take_seen();
         let ran = self.sandbox.good(&words(command, &self.url(name)));
         let (seen, bytes) = self.server.take_seen();
-        (ran.text(), seen, bytes)
+        (ran.stdout, seen, bytes)
     }
 }
 
@@ -65,13 +65,13 @@ fn words(command: &str, place: &str) -> Vec<String> {
     command.split(' ').map(|word| if word == "@" { place.to_string() } else { word.to_string() }).collect()
 }
 
-const IMAGES: [(&str, &[&str]); 2] = [("root.sqfs", &[]), ("root.erofs", &[])];
+const IMAGES: [&str; 2] = ["root.sqfs", "root.erofs"];
 
 #[test]
 fn each_command_prints_what_it_prints_for_a_file() {
-    let published = Published::new(&IMAGES);
+    let published = Published::new(24, &IMAGES);
     let sandbox = &published.sandbox;
-    for (name, _) in IMAGES {
+    for name in IMAGES {
         for command in [
             "list -l @",
             "list --json @ etc",
@@ -81,9 +81,11 @@ fn each_command_prints_what_it_prints_for_a_file() {
             "verify --notes -q @",
             "diff @ tree",
         ] {
-            let expected = sandbox.good(&words(command, name)).text().replace(name, "NAME");
-            let found = published.requested(name, command).0.replace(&published.url(name), "NAME");
-            assert_eq!(found, expected, "{name}: {command}");
+            let expected = sandbox.good(&words(command, name)).stdout;
+            let found = published.requested(name, command).0;
+            let named = |text: &[u8], name: &str| String::from_utf8_lossy(text).replace(name, "NAME");
+            let is_same = found == expected || named(&found, &published.url(name)) == named(&expected, name);
+            assert!(is_same, "{name}: {command}: {}", String::from_utf8_lossy(&found[..found.len().min(2000)]));
         }
         for workers in ["0", "1", "4"] {
             let url = published.url(name);
@@ -106,24 +108,23 @@ fn each_command_prints_what_it_prints_for_a_file() {
 
 #[test]
 fn other_containers_are_read_too() {
-    let published = Published::new(&[("root.lrz", &[])]);
+    let published = Published::new(3, &["root.lrz"]);
     let (sandbox, server) = (&published.sandbox, &published.server);
     sandbox.good(&["pack", "-q", "tree", "root.sqfs"]);
     for name in ["root.tar", "root.tar.zst"] {
         sandbox.good(&["unpack", "-q", "root.sqfs", name]);
     }
     sandbox.good(&["compress", "-q", "-k", "root.sqfs"]);
-    let mut numbers = vec![0; 3_000_000];
-    numbers.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at / 1000) as u8);
+    let numbers = Random::new(5).noise(3_000_000);
     sandbox.write("numbers", &numbers);
     sandbox.good(&["compress", "-q", "numbers"]);
     for name in ["root.tar", "root.tar.zst", "root.sqfs.pln", "numbers.pln"] {
         server.serve(&format!("/dir/{name}"), sandbox.read(name));
     }
     for name in ["root.tar", "root.tar.zst", "root.lrz", "root.sqfs.pln"] {
-        for command in ["list @", "cat @ etc/conf3", "verify -q @"] {
-            let expected = sandbox.good(&words(command, name)).text();
-            assert_eq!(published.requested(name, command).0, expected, "{name}: {command}");
+        for command in ["list @", "cat @ etc/conf1", "verify -q @"] {
+            let expected = sandbox.good(&words(command, name)).stdout;
+            assert!(published.requested(name, command).0 == expected, "{name}: {command}");
         }
     }
     for (name, command) in [("root.tar", "pack -q @ new.sqfs"), ("root.tar.zst", "pack -q @ new.sqfs")] {
@@ -137,13 +138,13 @@ fn other_containers_are_read_too() {
     sandbox.good(&["unpack", "-q", &published.url("root.lrz"), "from-lrz"]);
     snapshot::assert_same("root.lrz", &sandbox.snapshot("tree"), &sandbox.snapshot("from-lrz"), Except::default());
     let (part, _, bytes) = published.requested("numbers.pln", "cat --range 2000000..2000100 @");
-    assert!(part.as_bytes() == &numbers[2_000_000..2_000_100] && bytes < sandbox.read("numbers.pln").len() as u64);
+    assert!(part == numbers[2_000_000..2_000_100] && bytes < sandbox.read("numbers.pln").len() as u64);
 }
 
 #[test]
 fn few_bytes_are_requested() {
-    let published = Published::new(&IMAGES);
-    for (name, _) in IMAGES {
+    let published = Published::new(24, &IMAGES);
+    for name in IMAGES {
         let size = published.sandbox.read(name).len() as u64;
         assert!(size > 7_000_000);
         let (_, list, list_bytes) = published.requested(name, "list -l @");
@@ -158,6 +159,7 @@ fn few_bytes_are_requested() {
         assert!(list.len() <= 20 && list_bytes < 300_000, "{name}: {counts:?}");
         assert!(cat.len() <= 20 && cat_bytes < 300_000, "{name}: {counts:?}");
         assert!(unpack.len() <= 30 && unpack_bytes < 600_000, "{name}: {counts:?}");
+        published.sandbox.remove("some");
         // No byte is requested twice, and not many bytes at a time are.
         let (_, all, bytes) = published.requested(name, "unpack -q @ all");
         assert!(
@@ -165,6 +167,7 @@ fn few_bytes_are_requested() {
             "{name}: {} requests, {bytes} bytes",
             all.len()
         );
+        published.sandbox.remove("all");
     }
 }
 
@@ -173,7 +176,7 @@ fn eight_readers_share_a_mount() {
     if !mount::fuse_available() {
         return;
     }
-    let published = Published::new(&IMAGES[..1]);
+    let published = Published::new(24, &IMAGES[..1]);
     let on = published.sandbox.create_dir("on");
     let ran = published.sandbox.good(&["mount", &published.url("root.sqfs"), "on"]);
     assert!(ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
@@ -192,8 +195,9 @@ fn eight_readers_share_a_mount() {
 
 #[test]
 fn no_message_shows_a_secret() {
-    let published = Published::new(&[]);
+    let published = Published::new(3, &[]);
     let (sandbox, server) = (&published.sandbox, &published.server);
+    sandbox.create_dir("on");
     sandbox.good(&["pack", "-q", "tree", "root.sqfs"]);
     let image = sandbox.read("root.sqfs");
     server.serve("/root.sqfs", image.clone());
@@ -203,9 +207,12 @@ fn no_message_shows_a_secret() {
     damaged[200..100_000].fill(7);
     server.serve("/damaged.sqfs", damaged);
     for command in
-        ["list @", "cat @ x", "info @", "verify @", "unpack @ out", "diff @ tree", "pack @ new.sqfs", "mount @ tree"]
+        ["list @", "cat @ x", "info @", "verify @", "unpack @ out", "diff @ tree", "pack @ new.sqfs", "mount @ on"]
     {
         for path in ["/missing.sqfs", "/text", "/damaged.sqfs"] {
+            if command.starts_with("mount") && path == "/damaged.sqfs" {
+                continue;
+            }
             let ran = sandbox.run(&words(command, &url(path)));
             let shown = format!("{}{}", ran.text(), ran.stderr);
             assert!(!shown.contains("hidden"), "{command}: {shown}");
@@ -225,7 +232,7 @@ fn no_message_shows_a_secret() {
 
 #[test]
 fn passwords_come_from_netrc_and_proxies_from_the_environment() {
-    let published = Published::new(&IMAGES[..1]);
+    let published = Published::new(24, &IMAGES[..1]);
     let (sandbox, server) = (&published.sandbox, &published.server);
     server.set_authorization("Basic bWU6c2VjcmV0");
     let url = published.url("root.sqfs");
@@ -247,7 +254,7 @@ fn passwords_come_from_netrc_and_proxies_from_the_environment() {
 
 #[test]
 fn a_faulty_server_is_an_error_and_leaves_nothing() {
-    let published = Published::new(&IMAGES[..1]);
+    let published = Published::new(24, &IMAGES[..1]);
     let (sandbox, server) = (&published.sandbox, &published.server);
     let url = published.url("root.sqfs");
     let other =

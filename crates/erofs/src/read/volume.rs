@@ -163,7 +163,7 @@ impl Volume for Image {
     }
 
     fn will_read(&self, unit: Unit) {
-        // What is in the metabox is metadata.
+        // The metabox holds metadata only.
         if unit.offset & METABOX == 0 {
             self.contents().store().regions().will_read(unit.offset, unit.stored.into());
         }

@@ -18,7 +18,7 @@ use crate::{Address, Fault};
 pub use self::options::HttpOptions;
 
 /// Bytes of the first request, which also tells the size of the file.
-const FIRST: u64 = 16 << 10;
+const FIRST: u64 = 8 << 10;
 
 /// What was requested of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Bytes of a page. A page at the end of the file may be shorter.
 pub(super) const PAGE: u64 = 4 << 10;
 /// Bytes of the smallest request.
-const LEAST: u64 = 16 << 10;
+const LEAST: u64 = 12 << 10;
 /// Number of readers that are recognised as going through the file.
 const READERS: usize = 16;
 /// Announced ranges with at most this number of bytes between them are requested together: a request takes about as long.
@@ -229,7 +229,7 @@ mod tests {
             requests += read(&mut pages, at, 10_000).len();
             requests += read(&mut pages, (50 << 20) + at, 10_000).len();
         }
-        // 16 KiB, 32 KiB, ... 1 MiB, and then 2 MiB each.
+        // 12 KiB, 24 KiB, ... 1.5 MiB, and then 2 MiB each.
         assert!((24..=34).contains(&requests), "{requests}");
     }
 

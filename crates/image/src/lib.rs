@@ -1,7 +1,7 @@
-//! Operations on an open image: list, read, compare, verify, unpack, turn into a tar, mount.
+//! Operations on an open image: list, read, compare, verify, unpack, turn into a tar, mount, account for its bytes.
 //!
-//! All operations except [`verify`] and [`ImageInfo`] read through [`OpenedImage::volume`], which each file system implements. These two
-//! need [`OpenedImage::file_system`].
+//! All operations except [`verify`], [`ImageInfo`] and [`Usage`] read through [`OpenedImage::volume`], which each file system implements. These
+//! three need [`OpenedImage::file_system`].
 //!
 //! Each operation takes an open image ([`OpenedImage`]) and [`Resources`]: workers and a memory limit, from which [`ReadDemand::plan`] computes
 //! the sizes of windows and caches.
@@ -28,6 +28,7 @@ mod source;
 mod streamed;
 mod tar_out;
 mod unpack;
+mod usage;
 mod verify;
 
 use packline_runtime::{EntryInfo, EntryKind, FileIdentity, Observer, Progress, Resources, Temporaries, must_differ};
@@ -52,4 +53,5 @@ pub use unpack::{
     AttributeRules, Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary,
     Warning, unpack,
 };
+pub use usage::{SizesOfEntries, Structure, Usage, UsageById, UsageEntry, Use};
 pub use verify::{PartScope, Sha256Hash, verify, verify_part};

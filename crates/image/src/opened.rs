@@ -1,7 +1,9 @@
 //! An open image, with its name in messages.
 
 use std::fmt;
+use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -147,6 +149,13 @@ impl OpenedImage {
         let start = self.volume.facts().origin;
         let found = packline_erofs::read::find_image(self.input.0.as_ref(), start..start.saturating_add(1));
         matches!(found, Ok(Some(_)))
+    }
+
+    /// Returns the bytes from the start of the image to the end of its file; on a block device, the bytes of the image.
+    pub(crate) fn bytes_with_rest(&self) -> u64 {
+        let facts = self.volume.facts();
+        let is_device = fs::metadata(&self.display_path).is_ok_and(|about| about.file_type().is_block_device());
+        if is_device { facts.bytes } else { self.input.0.size().saturating_sub(facts.origin) }
     }
 
     pub(crate) fn identity(&self) -> Option<FileIdentity> {

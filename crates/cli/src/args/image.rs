@@ -85,6 +85,13 @@ impl ImageArgs {
     }
 }
 
+impl ArchiveArgs {
+    /// The archive at a path, without options.
+    pub fn at(path: &Path) -> ArchiveArgs {
+        ArchiveArgs { image: path.to_path_buf(), offset: Offset { offset: None, devices: Vec::new() } }
+    }
+}
+
 impl StreamArgs {
     pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
         let place = place(&self.image, self.offset.offset, io)?.with_devices(self.offset.devices.clone());

@@ -6,6 +6,7 @@ pub mod cat;
 pub mod compress;
 pub mod delta;
 pub mod diff;
+pub mod du;
 pub mod info;
 pub mod list;
 #[cfg(feature = "mount")]

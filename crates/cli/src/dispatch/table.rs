@@ -10,7 +10,9 @@ use crate::args::parser::{parser_of, with_general_options};
 use crate::args::value::{TextOrHelp, text_or_help};
 #[cfg(feature = "mount")]
 use crate::commands::mount;
-use crate::commands::{bench, cache, cat, compress, delta, diff, info, list, pack, recovery, unpack, verify, verity};
+use crate::commands::{
+    bench, cache, cat, compress, delta, diff, du, info, list, pack, recovery, unpack, verify, verity,
+};
 use crate::compat::erofs_utils::dump::DumpErofs;
 use crate::compat::erofs_utils::fsck::FsckErofs;
 use crate::compat::erofs_utils::mkfs::MkfsErofs;
@@ -32,6 +34,7 @@ pub static COMMANDS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<cat::Cat>(),
     Entry::of::<info::Info>(),
+    Entry::of::<du::Du>(),
     Entry::of::<diff::Diff>(),
     Entry::of::<verify::Verify>(),
     Entry::of::<compress::Compress>(),
@@ -83,7 +86,7 @@ pub struct Group {
 pub static GROUPS: [Group; 4] = [
     Group {
         heading: "Images",
-        commands: &["pack", "unpack", "list", "cat", "info", "diff", "verify", "mount", "umount"],
+        commands: &["pack", "unpack", "list", "cat", "info", "du", "diff", "verify", "mount", "umount"],
     },
     Group { heading: "Files and streams", commands: &["compress", "decompress"] },
     Group { heading: "Updates and protection", commands: &["delta", "patch", "protect", "repair", "verity"] },

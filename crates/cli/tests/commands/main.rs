@@ -8,6 +8,7 @@ mod containers;
 mod damaged;
 mod delta;
 mod drop_ins_ng;
+mod du;
 mod encrypted;
 mod erofs;
 mod escapes;

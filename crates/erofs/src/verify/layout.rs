@@ -15,7 +15,6 @@ use crate::read::Image;
 use crate::read::data::{DataPlace, node_of};
 use crate::read::flat::blocks_of_inline;
 use crate::read::inode::PlacedInode;
-use crate::read::map::window::ReadBytes;
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form, Stored};
 use crate::read::record::{PlacedRecord, read_record};
 
@@ -61,7 +60,7 @@ impl<'l> Layouts<'l> {
     /// Adds the parts that belong to the image itself.
     pub(super) fn add_image(&mut self, report: &mut Report<'_>) -> Result<(), ReadError> {
         let superblock = self.image.superblock();
-        self.space.add(0, self.end_of_records()?, Use::Plain);
+        self.space.add(0, self.image.end_of_superblock()?, Use::Plain);
         let devices = u64::from(superblock.devices) * DEVICE_BYTES as u64;
         self.space.add(superblock.device_table, devices, Use::Plain);
         self.add_prefixes();
@@ -90,21 +89,6 @@ impl<'l> Layouts<'l> {
 
     fn special(&self, number: u64) -> Result<PlacedInode, ReadError> {
         self.image.inodes().fields(node_of(number, SUPERBLOCK_START)?)
-    }
-
-    /// Returns the end of the superblock and of the records of the algorithms.
-    fn end_of_records(&self) -> Result<u64, ReadError> {
-        let superblock = self.image.superblock();
-        let mut at = SUPERBLOCK_START + superblock.bytes;
-        if superblock.has(incompat::COMPRESSION_RECORDS) {
-            for _ in 0..superblock.algorithms.count_ones() {
-                at = at.next_multiple_of(4);
-                let mut length = [0; 2];
-                self.image.contents().store().read(at, &mut length)?;
-                at += 2 + u64::from(u16::from_le_bytes(length));
-            }
-        }
-        Ok(at)
     }
 
     /// Adds the record at the end, and the lengths and the text before it.

@@ -333,7 +333,8 @@ impl Image {
         &self.inner.facts
     }
 
-    pub(crate) fn data_start(&self) -> u64 {
+    /// Returns the end of the superblock and of the options of the codec, in bytes.
+    pub fn data_start(&self) -> u64 {
         self.inner.data_start
     }
 

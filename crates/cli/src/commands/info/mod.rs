@@ -3,6 +3,7 @@
 mod delta;
 mod erofs;
 mod image;
+mod largest;
 pub(crate) mod lrz;
 pub(crate) mod pln;
 mod recovery;
@@ -10,10 +11,11 @@ mod squashfs;
 mod tar;
 
 use packline::requests::{Archive, ContentKind, OpenedFile};
-use packline_image::{ImageInfo, OpenedImage, TreeCounts};
+use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
 use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
+use crate::args::value::number;
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::hash_tree;
@@ -32,6 +34,9 @@ pub struct Info {
     /// Leave out entry counts, size of contents and ratio, which need a walk over all inodes
     #[arg(long)]
     quick: bool,
+    /// Also show the N files that take most of the image, as 'packline du --by file' counts them
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=i64::MAX))]
+    top: Option<usize>,
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -91,7 +96,7 @@ impl Command for Info {
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
     let mut honoured = vec!["json"];
     match container {
-        kind if kind.is_image() => honoured.extend(["quick", "offset", "device"]),
+        kind if kind.is_image() => honoured.extend(["quick", "top", "offset", "device"]),
         ContentKind::Pln => honoured.extend(OPENING),
         _ => {}
     }
@@ -110,6 +115,16 @@ impl Info {
             object["verity"] = tree;
             text.push_str(&lines);
         }
-        io.print_as(self.json, &if self.json { format!("{object}\n") } else { text })
+        let mut sound = true;
+        if let Some(top) = self.top {
+            let usage = Usage::of(image, io.host.resources().memory)?;
+            usage.faults().iter().for_each(|fault| io.print_message(&fault.to_string()));
+            sound = usage.faults().is_empty();
+            let (largest, lines) = largest::largest(&usage, top);
+            object["largest_files"] = largest;
+            text.push_str(&lines);
+        }
+        io.print_as(self.json, &if self.json { format!("{object}\n") } else { text })?;
+        if sound { Ok(()) } else { Err(Failure::AlreadyReported(1)) }
     }
 }

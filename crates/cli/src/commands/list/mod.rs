@@ -7,8 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use packline::requests::Archive;
-use packline_image::Selection;
-use packline_image::{ImageEntries, OpenedImage};
+use packline_image::{ImageEntries, OpenedImage, Selection, Usage, UsageById};
 use packline_runtime::escape;
 use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
@@ -18,7 +17,7 @@ use crate::args::image::{ArchiveArgs, input, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
-use crate::args::{Command, Invocation};
+use crate::args::{Command, Invocation, wrong};
 use crate::host::names::Names;
 use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
@@ -44,6 +43,9 @@ pub struct List {
     /// With --long, show owners and groups as numbers [default: the names on this system; a tar's own names]
     #[arg(long)]
     numeric_owner: bool,
+    /// With --long or --json, also show the compressed bytes of each entry in an image, as 'packline du' counts them
+    #[arg(long)]
+    stored: bool,
     /// Print one JSON object per entry, with all attributes
     #[arg(long, conflicts_with = "null")]
     json: bool,
@@ -76,6 +78,9 @@ struct Columns {
 
 /// The width of owner and size together.
 const OWNER_AND_SIZE: usize = 24;
+
+/// The width of the stored bytes.
+const STORED: usize = 11;
 
 impl Command for List {
     const NAME: &'static str = "list";
@@ -120,6 +125,9 @@ impl Command for List {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         invocation.need(&[("human-readable", "long"), ("numeric-owner", "long")])?;
+        if self.stored && !(self.long || self.json) {
+            return Err(wrong("stored", "has no effect without --long or --json"));
+        }
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
         let input = input(&self.place.image, io)?;
@@ -131,7 +139,11 @@ impl Command for List {
             archive => archive,
         };
         match archive {
-            Archive::Image(image) => list_image(&image, &form, &selection, io),
+            Archive::Image(image) => {
+                let usage = if self.stored { Some(Usage::of(&image, resources.memory)?) } else { None };
+                list_image(&image, Entries { form, stored: usage.as_ref().map(Usage::by_id) }, &selection, io)
+            }
+            archive if self.stored => Err(wrong("stored", format!("has no effect on {}", archive.content_kind()))),
             mut archive => tar::run(&mut archive, &form, &selection, io),
         }
     }
@@ -151,12 +163,19 @@ impl List {
     }
 }
 
-fn list_image(image: &OpenedImage, form: &Form, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
+/// How the entries of an image are printed.
+struct Entries<'u> {
+    form: Form,
+    /// The stored bytes of the entries, if they are shown.
+    stored: Option<UsageById<'u>>,
+}
+
+fn list_image(image: &OpenedImage, entries: Entries<'_>, selection: &Selection, io: &mut Io) -> Result<(), Failure> {
     let mut sound = true;
     let mut printed = Ok(());
     for entry in ImageEntries::new(image, selection) {
         match entry {
-            Ok(visit) => printed = io.stdout.write_all(&line(image, &visit, form)?).map_err(Failure::printing),
+            Ok(visit) => printed = io.stdout.write_all(&entries.line(image, &visit)?).map_err(Failure::printing),
             Err(fault) => sound = report_fault(io, &fault.to_string()),
         }
         if printed.is_err() {
@@ -191,25 +210,36 @@ fn report_fault(io: &mut Io, what: &str) -> bool {
     false
 }
 
-fn line(image: &OpenedImage, visit: &Visit, form: &Form) -> Result<Vec<u8>, Failure> {
-    let path: &[u8] = if visit.path.is_empty() { b"." } else { &visit.path };
-    Ok(match form {
-        Form::Raw => [path, b"\0"].concat(),
-        Form::Short => [escaped(path).as_bytes(), b"\n"].concat(),
-        Form::Long(columns) => long(&visit.path, &visit.inode, columns).into_bytes(),
-        Form::Json => {
-            let xattrs = image.volume.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
-            format!("{}\n", escape::json(&object(path, &visit.inode, &xattrs).to_string())).into_bytes()
-        }
-    })
+impl Entries<'_> {
+    fn line(&self, image: &OpenedImage, visit: &Visit) -> Result<Vec<u8>, Failure> {
+        let path: &[u8] = if visit.path.is_empty() { b"." } else { &visit.path };
+        let stored = self.stored.as_ref().map(|usage| usage.find(visit.inode.at).unwrap_or_default().stored());
+        Ok(match &self.form {
+            Form::Raw => [path, b"\0"].concat(),
+            Form::Short => [escaped(path).as_bytes(), b"\n"].concat(),
+            Form::Long(columns) => long(&visit.path, &visit.inode, columns, stored).into_bytes(),
+            Form::Json => {
+                let xattrs = image.volume.xattrs(&visit.inode).map_err(|cause| image.fault_at(&visit.path, cause))?;
+                let mut object = object(path, &visit.inode, &xattrs);
+                if let Some(bytes) = stored {
+                    object.insert("stored_bytes".to_string(), json!(bytes));
+                }
+                format!("{}\n", escape::json(&Value::from(object).to_string())).into_bytes()
+            }
+        })
+    }
 }
 
-fn long(path: &[u8], inode: &Inode, columns: &Columns) -> String {
+fn long(path: &[u8], inode: &Inode, columns: &Columns, stored: Option<u64>) -> String {
     let mode = mode_string(inode.node_type(), inode.meta.mode);
     let names = columns.names.as_ref();
     let user = names.and_then(|names| names.user(inode.meta.uid)).unwrap_or_default();
     let group = names.and_then(|names| names.group(inode.meta.gid)).unwrap_or_default();
-    let mut line = columns.row(&mode, inode.meta, (user, group), &extent(&inode.node, columns), path);
+    let mut extent = extent(&inode.node, columns);
+    if let Some(bytes) = stored {
+        extent.push_str(&format!(" {:>STORED$}", columns.size(bytes)));
+    }
+    let mut line = columns.row(&mode, inode.meta, (user, group), &extent, path);
     if let Node::Symlink(target) = &inode.node {
         line.push_str(" -> ");
         line.push_str(&escaped(target));
@@ -225,7 +255,9 @@ impl Columns {
             if self.names.is_some() && !name.is_empty() { escaped(name) } else { number.to_string() }
         };
         let owner = format!("{}/{}", shown(user, meta.uid), shown(group, meta.gid));
-        let width = OWNER_AND_SIZE.saturating_sub(owner.chars().count() + 1);
+        // The stored bytes are in a column of their own.
+        let stored = extent.find(' ').map_or(0, |at| extent.len() - at);
+        let width = OWNER_AND_SIZE.saturating_sub(owner.chars().count() + 1) + stored;
         let time = Moment::of(meta.mtime.seconds()).long_iso();
         format!("{mode} {owner} {extent:>width$} {time} {}", escaped_path(path))
     }
@@ -254,7 +286,7 @@ pub fn size(node: &Node) -> u64 {
     }
 }
 
-fn object(path: &[u8], inode: &Inode, xattrs: &[packline_tree::Xattr]) -> Value {
+fn object(path: &[u8], inode: &Inode, xattrs: &[packline_tree::Xattr]) -> Map<String, Value> {
     let mut object = Map::new();
     put_json(&mut object, "path", path);
     let meta = inode.meta;
@@ -284,7 +316,7 @@ fn object(path: &[u8], inode: &Inode, xattrs: &[packline_tree::Xattr]) -> Value 
     if !xattrs.is_empty() {
         object.insert("xattrs".to_string(), xattrs.iter().map(xattr).collect());
     }
-    object.into()
+    object
 }
 
 pub(crate) fn xattr(xattr: &packline_tree::Xattr) -> Value {

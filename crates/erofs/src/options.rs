@@ -80,6 +80,9 @@ pub struct Options {
     pub sparse: bool,
     /// Whether extended attributes are stored.
     pub xattrs: bool,
+    /// Whether a directory with whiteouts of overlayfs (devices 0:0) gets the attribute `trusted.overlay.origin`, even without [`Options::xattrs`].
+    /// Without the attribute, overlayfs lists the whiteouts of a directory that only one layer has.
+    pub marks_whiteouts: bool,
     /// The image is padded with zeros to a multiple of this many bytes, and of 4096.
     pub pad: u32,
     /// Image creation time, seconds since 1970.
@@ -109,6 +112,7 @@ impl Options {
             deduplicate: true,
             sparse: true,
             xattrs: true,
+            marks_whiteouts: false,
             pad: BLOCK as u32,
             created: 0,
             uuid: Uuid::Derived,

@@ -125,9 +125,12 @@ impl<'s> DeviceWriter<'s> {
     /// # Errors
     /// Errors of [`DeviceWriter::add`], and hard links without a target.
     pub fn finish(self) -> Result<Summary, Error> {
-        let DeviceWriter { sink, contents, namespace, xattrs, options, start, .. } = self;
+        let DeviceWriter { sink, contents, namespace, mut xattrs, options, start, .. } = self;
         let finish = |contents: &dyn Contents, end: DeviceEnd, area: AreaCounts| {
-            let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+            let mut tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+            if options.marks_whiteouts {
+                xattrs.mark_whiteouts(&mut tree)?;
+            }
             let end_of_image = write_image(sink, &tree, contents, &xattrs, &options, &end)?;
             Ok(summary(&tree, end, area, end_of_image))
         };

@@ -14,7 +14,7 @@ use super::coder::ImageCoders;
 use super::layout_contents::LayoutContents;
 use super::metadata::{ImageEnd, Source, write_metadata};
 use super::record::{DataFacts, EndRecord};
-use super::zeros;
+use super::zeros::Holes;
 use crate::format::inode::EXTENDED_BYTES;
 use crate::options::{BLOCK, Form, Options};
 use crate::xattrs::XattrTable;
@@ -124,7 +124,7 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
-        let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
+        let Writer { coders, data, data_options, namespace, mut xattrs, options, start, .. } = self;
         let complete = data.complete()?;
         let mut record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
         let CompleteData {
@@ -139,11 +139,15 @@ impl<'s> Writer<'s> {
             mut workers,
             ..
         } = complete;
-        let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
+        let holes = Holes { options: &options, data_options: &data_options, coders: &coders };
+        let zeros = holes.store(&mut layout, &mut *sink, &mut written)?;
         if let (Some(record), Some(stored)) = (&mut record, &zeros) {
             record.add(&stored.bytes);
         }
-        let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+        let mut tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+        if options.marks_whiteouts {
+            xattrs.mark_whiteouts(&mut tree)?;
+        }
         let contents = LayoutContents::new(&layout, &data_options, tails.as_ref());
         let source = Source {
             tree: &tree,

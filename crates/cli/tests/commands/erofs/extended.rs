@@ -95,3 +95,41 @@ fn an_index_of_a_tar_has_starts_of_attribute_names() {
     assert_eq!(sandbox.good(&["diff", "image", "tree.sqfs"]).text(), "");
     sandbox.good(&["verify", "-q", "image"]);
 }
+
+#[test]
+fn a_directory_with_whiteouts_is_marked_for_overlayfs() {
+    if !tools::root() || !tools::need(&["mknod", "setfattr", "setpriv"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    sandbox.shell("mkdir -p t/a t/b && mknod t/a/gone c 0 0 && echo kept > t/a/kept && setfattr -n user.a -v 1 t/a");
+    let written = |options: &[&str]| {
+        sandbox.good(&[&["mkfs.erofs", "--quiet", "image", "t"], options].concat());
+        sandbox.good(&["verify", "-q", "image"]);
+    };
+    sandbox.good(&["pack", "-q", "t", "plain.sqfs"]);
+    sandbox.shell("setfattr -n trusted.overlay.origin t/a");
+    sandbox.good(&["pack", "-q", "t", "marked.sqfs"]);
+    sandbox.shell("setfattr -x trusted.overlay.origin t/a");
+    for options in [&[][..], &["-zlz4"], &["--ovlfs-strip=0"], &["--blobdev=blob", "--chunksize=4096"]] {
+        written(options);
+        assert_eq!(sandbox.good(&["diff", "image", "marked.sqfs"]).text(), "", "{options:?}");
+    }
+    if mount::kernel_mounts_erofs("none") {
+        // Without the attribute, overlayfs lists the whiteout.
+        written(&[]);
+        let mounted = Mounted::erofs_at(&sandbox.at("image"), 0).unwrap();
+        sandbox.shell("mkdir upper work merged");
+        let line = format!(
+            "mount -t overlay none merged -o lowerdir={0}/b:{0},ro && ls merged/a; umount merged",
+            mounted.path().display()
+        );
+        assert_eq!(sandbox.shell(&line).text(), "kept\n");
+    }
+    written(&["--ovlfs-strip"]);
+    assert_eq!(sandbox.good(&["list", "image"]).text(), "a\na/kept\nb\n");
+    sandbox.shell("tar -C t -cf t.tar .");
+    written(&["--clean"]);
+    sandbox.good(&["mkfs.erofs", "--quiet", "--tar=f", "image", "t.tar"]);
+    assert_eq!(sandbox.good(&["diff", "image", "plain.sqfs"]).status, 0);
+}

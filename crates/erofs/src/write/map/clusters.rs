@@ -21,14 +21,21 @@ const CONTENT_MOST: u64 = 1 << 46;
 /// Stored zeros. The format has no holes in files with indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Zeros {
-    /// Offset of a cluster of zeros in the image.
+    /// The cluster for holes of at least a block, if there are any.
+    pub(crate) cluster: Option<ZeroCluster>,
+    /// Offset of a block of zeros.
+    pub(crate) plain: u64,
+}
+
+/// A cluster of zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ZeroCluster {
+    /// Offset in the image.
     pub(crate) start: u64,
-    /// Stored bytes of the cluster, a multiple of a block.
+    /// Stored bytes, a multiple of a block.
     pub(crate) bytes: u32,
     /// Zeros in the cluster, a multiple of a block, at least two blocks. The cluster has one block.
     pub(crate) content: u32,
-    /// Offset of a block of zeros.
-    pub(crate) plain: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +80,8 @@ impl ClustersPlan {
             before = Some(span.start);
             plan.first = if covered == 0 { span.block } else { plan.first };
             plan.is_compact &= !span.is_partial && span.block == plan.first + plan.blocks;
-            plan.is_shared |= span.is_partial || maker.zeros.is_some_and(|zeros| zeros.start / BLOCK == span.block);
+            let zeros = maker.zeros.and_then(|zeros| zeros.cluster);
+            plan.is_shared |= span.is_partial || zeros.is_some_and(|zeros| zeros.start / BLOCK == span.block);
             plan.blocks += u64::from(span.blocks);
             covered = span.start + span.length;
         }
@@ -217,15 +225,15 @@ impl PieceSpans {
             (Stored::Plain { start }, _) => self.plain(start + (self.at - self.start)),
             (Stored::Coded(coded), _) => self.coded(left, coded),
             (Stored::Hole, Some(zeros)) if left < BLOCK => self.plain(zeros.plain),
-            (Stored::Hole, Some(zeros)) => {
+            (Stored::Hole, Some(Zeros { cluster: Some(zeros), .. })) => {
                 let whole = u64::from(zeros.content);
                 // The rest has at least a block of content, so that it has more than its cluster has stored.
                 let length =
                     if (1..BLOCK).contains(&left.saturating_sub(whole)) { whole - BLOCK } else { left.min(whole) };
-                let Zeros { start, bytes, .. } = zeros;
+                let ZeroCluster { start, bytes, .. } = zeros;
                 self.coded(length, Coded { start, bytes, is_partial: length < whole })
             }
-            (Stored::Hole, None) => Err(Error::internal("a hole in an image without stored zeros".into())),
+            (Stored::Hole, _) => Err(Error::internal("a hole in an image without stored zeros".into())),
         }
     }
 

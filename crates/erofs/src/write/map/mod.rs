@@ -18,7 +18,7 @@ use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS, Form};
 use chunks::ChunksPlan;
 use clusters::ClustersPlan;
-pub(super) use clusters::Zeros;
+pub(super) use clusters::{ZeroCluster, Zeros};
 use extents::ExtentsPlan;
 use flat::FlatPlan;
 

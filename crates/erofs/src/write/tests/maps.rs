@@ -6,7 +6,7 @@ use packline_volume::Piece as Read;
 use super::*;
 use crate::format::inode::Layout;
 use crate::write::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
-use crate::write::map::{MapMaker, MapPlan, Zeros};
+use crate::write::map::{MapMaker, MapPlan, ZeroCluster, Zeros};
 
 /// One file.
 struct One {
@@ -48,7 +48,8 @@ fn one(pieces: &[Piece], fragment: Option<(u64, u64)>) -> One {
 }
 
 fn maker(contents: &One, form: Form) -> MapMaker<'_> {
-    let zeros = Zeros { start: 1 << 20, bytes: 4096, content: 131_072, plain: 2 << 20 };
+    let cluster = ZeroCluster { start: 1 << 20, bytes: 4096, content: 131_072 };
+    let zeros = Zeros { cluster: Some(cluster), plain: 2 << 20 };
     MapMaker { contents, form, algorithm: 3, zeros: Some(zeros), device_block_bits: None }
 }
 

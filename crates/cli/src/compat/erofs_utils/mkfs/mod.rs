@@ -77,6 +77,8 @@ impl Command for MkfsErofs {
          unless -L or -U is given; all other options, such as -z, are those of the call.",
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
+        "--ovlfs-strip also removes whiteouts of AUFS, and the whiteouts of a tar.",
+        "A directory with whiteouts that has the attribute trusted.overlay.origin keeps its value; 1.9.3 stores the attribute twice.",
         "A symbolic link to a directory is followed if it is the source.",
         posix_regex::DIFFERENCE,
     ];
@@ -119,6 +121,7 @@ impl MkfsErofs {
         let place = self.format.place(self.source.tar_mode()? == Some(TarMode::Index))?;
         let mut options = self.format.options(features, self.times.created(epoch, io), place)?;
         options.xattrs = self.attributes.xattr_tolerance >= 0;
+        options.marks_whiteouts = self.source.tar.is_none();
         let old = self.open_old(&mut options)?;
         let mut image = ImageRequest::new(options);
         image.offset = self.format.offset;

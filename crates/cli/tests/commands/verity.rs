@@ -78,7 +78,8 @@ fn verify_names_the_tree_after_an_image() {
     let end = sandbox.read("i.sqfs").len();
     sandbox.good(&["verity", "-q", "--append", "i.sqfs"]);
     let printed = sandbox.good(&["verify", "--notes", "i.sqfs"]).text();
-    let verdict = format!("i.sqfs: sound; the hash tree at byte {end} was not compared (--roothash HASH compares it)\n");
+    let verdict =
+        format!("i.sqfs: sound; the hash tree at byte {end} was not compared (--roothash HASH compares it)\n");
     assert!(printed.starts_with(&verdict), "{printed}");
     let printed = sandbox.good(&["verify", "--notes", "--json", "i.sqfs"]).text();
     assert!(printed.lines().count() == 1 && printed.contains("\"notes\":0"), "{printed}");

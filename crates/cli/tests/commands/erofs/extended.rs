@@ -43,7 +43,12 @@ fn ends_of_files_follow_their_inodes_by_default() {
         assert!(made(&sandbox, &[options]) > inline + 150 * 4096, "{options}");
         assert!(FILES.iter().all(|path| layout(&sandbox, path) != "2"), "{options}");
     }
-    made(&sandbox, &["-zlz4", "-Einline_data"]);
+    let small = made(&sandbox, &["-zlz4", "-Einline_data"]);
+    assert_eq!(layout(&sandbox, FILES[0]), "2");
+    assert!(made(&sandbox, &["-zlz4", "-Enoinline_data"]) > small + 150 * 2048);
+    assert!(made(&sandbox, &["-zlz4", "-Eztailpacking"]) < small);
+    let text = sandbox.good(&["dump.erofs", "-s", "image"]).text();
+    assert!(text.contains("ztailpacking") && text.contains("5.17"), "{text}");
     made(&sandbox, &["-E48bit,inline_data"]);
 }
 

@@ -9,6 +9,7 @@ use crate::format::compact_index::encode::{CompactEncoder, bytes_of};
 use crate::format::compact_index::{self, CompactParameters};
 use crate::format::full_index;
 use crate::format::map_header::{self, HEADER_BYTES, IndexHeader, MapHeader};
+use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS};
 use crate::write::contents::Coded;
 
@@ -47,6 +48,8 @@ pub(super) struct ClustersPlan {
     first: u64,
     /// Number of stored blocks.
     pub(super) blocks: u64,
+    /// Bytes of the cluster after the index; 0 without one.
+    pub(super) inline: u16,
 }
 
 /// An extent.
@@ -71,7 +74,8 @@ impl ClustersPlan {
             let what = format!("a file of {} bytes with an index", content.size);
             return Err(Error::Limit { what, expected: "at most 64 TiB before Linux 6.15".into() });
         }
-        let mut plan = ClustersPlan { is_compact: true, is_shared: false, first: 0, blocks: 0 };
+        let inline = content.tail.inline_bytes() as u16;
+        let mut plan = ClustersPlan { is_compact: true, is_shared: false, first: 0, blocks: 0, inline };
         let mut covered = 0;
         let mut before = None;
         for span in spans(maker.zeros, pieces) {
@@ -86,13 +90,35 @@ impl ClustersPlan {
             covered = span.start + span.length;
         }
         check_size(content, covered)?;
-        if let Some(fragment) = fragment(content, covered) {
+        if let Some(end) = plan.end_span(content, covered) {
             check_apart(before, covered)?;
-            plan.is_shared = true;
-            // The compact index has no space for the high half of the offset.
-            plan.is_compact &= fragment.block == 0;
+            if let Tail::Packed(_) = content.tail {
+                plan.is_shared = true;
+                // The compact index has no space for the high half of the offset.
+                plan.is_compact &= end.block == 0;
+            }
         }
         Ok(plan)
+    }
+
+    /// Returns the features of [`incompat`] that the map needs.
+    pub(super) fn features(self) -> u32 {
+        let shared = if self.is_shared { incompat::FRAGMENTS } else { 0 };
+        shared | if self.inline > 0 { incompat::INLINE_CLUSTERS } else { 0 }
+    }
+
+    /// Returns the last extent of a file, from byte `start` on, if it is not in blocks. An extent of the packed inode has the high half of its offset there
+    /// as its block.
+    fn end_span(self, content: Content, start: u64) -> Option<Span> {
+        let after = self.first + self.blocks;
+        // Readers ignore the block and the number of blocks of an end after the index; both are as mkfs.erofs writes them.
+        let (head, block, blocks) = match content.tail {
+            Tail::None => return None,
+            Tail::Packed(offset) => (Head::First, offset >> 32, 0),
+            Tail::Inline(_) => (Head::Plain, after, 1),
+            Tail::Coded(_) => (Head::First, after, 1),
+        };
+        Some(Span { start, length: content.size - start, head, block, blocks, is_partial: false })
     }
 
     fn parameters(header: u64, size: u64) -> CompactParameters {
@@ -106,11 +132,12 @@ impl ClustersPlan {
     }
 
     pub(super) fn end(self, header: u64, size: u64) -> u64 {
+        let inline = u64::from(self.inline);
         if self.is_compact {
             let parameters = ClustersPlan::parameters(header, size);
-            return parameters.start + bytes_of(parameters).unwrap_or(0);
+            return parameters.start + bytes_of(parameters).unwrap_or(0) + inline;
         }
-        header + full_index::INDEX_START + size.div_ceil(BLOCK) * full_index::ENTRY_BYTES as u64
+        header + full_index::INDEX_START + size.div_ceil(BLOCK) * full_index::ENTRY_BYTES as u64 + inline
     }
 
     pub(super) fn write(
@@ -141,7 +168,7 @@ impl ClustersPlan {
             covered = span.start + span.length;
             for_each_entry(span, content.size, &mut put)?;
         }
-        fragment(content, covered).map_or(Ok(()), |span| for_each_entry(span, content.size, &mut put))
+        self.end_span(content, covered).map_or(Ok(()), |span| for_each_entry(span, content.size, &mut put))
     }
 
     fn header(self, maker: &MapMaker<'_>, content: Content) -> MapHeader {
@@ -154,7 +181,8 @@ impl ClustersPlan {
             is_interlaced: false,
             algorithms: [maker.algorithm, 0],
             tail: match content.tail {
-                Tail::None | Tail::Inline(_) => map_header::Tail::Cluster,
+                Tail::None => map_header::Tail::Cluster,
+                Tail::Inline(_) | Tail::Coded(_) => map_header::Tail::Inline { stored: self.inline },
                 Tail::Packed(offset) => map_header::Tail::Fragment { low: offset as u32 },
             },
         })
@@ -189,13 +217,6 @@ fn spans(zeros: Option<Zeros>, pieces: impl Iterator<Item = Piece>) -> impl Iter
         at += piece.length;
         PieceSpans { zeros, piece, start, at: start, end: at }
     })
-}
-
-/// Returns the extent of the packed inode, which has no blocks, from byte `start` on. Its block is the high half of the offset there.
-fn fragment(content: Content, start: u64) -> Option<Span> {
-    let Tail::Packed(offset) = content.tail else { return None };
-    let length = content.size - start;
-    Some(Span { start, length, head: Head::First, block: offset >> 32, blocks: 0, is_partial: false })
 }
 
 /// Checks that no two extents start in one logical cluster: an entry has one start.

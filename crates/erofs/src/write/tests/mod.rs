@@ -3,6 +3,7 @@
 mod bases;
 mod cache;
 mod devices;
+mod ends;
 mod maps;
 mod mounts;
 mod store;

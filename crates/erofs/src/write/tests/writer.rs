@@ -240,7 +240,9 @@ fn images_with_holes_have_the_feature_of_shared_clusters() {
 
 #[test]
 fn holes_shorter_than_a_block_need_no_cluster_of_zeros() {
-    let short = [Node::dir(""), Node::file("short", [0; 3000]), Node::file("more", [[7; 1 << 20], [0; 1 << 20]].concat())];
+    // The last file has a hole after compressed content.
+    let more = |zeros: usize| Node::file("more", [vec![7; 4 << 20], vec![0; zeros]].concat());
+    let nodes = |zeros| [Node::dir(""), Node::file("short", [0; 3000]), more(zeros)];
     for options in all().filter(|options| options.form() == Form::Clusters) {
         let alone = Options { fragments: Fragments::Never, ..options };
         let packed = |nodes: &[Node]| {
@@ -250,8 +252,9 @@ fn holes_shorter_than_a_block_need_no_cluster_of_zeros() {
             compare(nodes, &image);
             summary.data_bytes
         };
-        assert_eq!(packed(&short[..2]), BLOCK);
-        packed(&short);
+        assert_eq!(packed(&nodes(0)[..2]), BLOCK);
+        let without = packed(&nodes(0));
+        assert_eq!([3000, 5000].map(|zeros| packed(&nodes(zeros)) - without), [0, BLOCK], "{}", alone.codec);
     }
 }
 

@@ -65,8 +65,9 @@ impl Command for MkfsErofs {
          truncates it first, and leaves a damaged image after a failure.",
         "Clusters are filled from content of a fixed size, four times the size of -C. Each content is compressed once, on \
          all processors.",
-        "Features of newer kernels are used only if an option asks for them; -Eztailpacking is -Efragments.",
-        "With -z, ends of files that do not compress are in blocks, or packed with -Efragments.",
+        "Features of newer kernels are used only if an option asks for them.",
+        "With -z, files of less than a block follow their inodes as they are. Ends of larger files that do not compress are in blocks, unless \
+         -Efragments or -Eztailpacking is given.",
         "Blocks have 4096 bytes, or 512 with --tar=i. Directories and metadata are not compressed.",
         "A tar that is empty, or that is cut off, is an error; 1.9.3 exits with 0.",
         "With --tar=i, options about contents (-z, -C, --max-extent-bytes, --dsunit) have no effect. Sparse files of a tar are stored \

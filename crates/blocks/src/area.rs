@@ -77,6 +77,8 @@ pub struct CompleteData<'s> {
     pub written: Written,
     /// The tail ends, with [`DataOptions::keep_tails`].
     pub tails: Option<KeptTails>,
+    /// The ends of blocks, with [`DataOptions::keep_ends`]: as fragment blocks with the numbers of the blocks.
+    pub ends: Option<KeptTails>,
     /// Encode the metadata, and read the image back.
     pub workers: Workers,
 }
@@ -86,7 +88,8 @@ impl<'s> DataArea<'s> {
     /// see [`min_window`]; with a smaller budget, one slab at a time is processed.
     ///
     /// # Errors
-    /// [`Error::Work`] if threads cannot be started, or for clusters or kept tail ends without [`Sharing::Blocks`].
+    /// [`Error::Work`] if threads cannot be started, for clusters or kept tail ends without [`Sharing::Blocks`], or for kept ends without
+    /// clusters.
     pub fn new(
         sink: &'s mut dyn Sink,
         options: DataOptions,
@@ -95,6 +98,9 @@ impl<'s> DataArea<'s> {
     ) -> Result<DataArea<'s>, Error> {
         if (options.cluster_size.is_some() || options.keep_tails.is_some()) && options.sharing == Sharing::Runs {
             return Err(Error::internal("clusters or kept tail ends with shared runs".into()));
+        }
+        if options.keep_ends.is_some() && options.cluster_size.is_none() {
+            return Err(Error::internal("kept ends without clusters".into()));
         }
         let window = config.budget;
         let keyed = || Digester::Keyed(Box::new(HashKey::random()));
@@ -166,8 +172,8 @@ impl<'s> DataArea<'s> {
 
     /// Returns the number of bytes of memory, without content in flight.
     fn memory(&self) -> usize {
-        let tails = self.data.tails.as_ref().map_or(0, KeptTails::memory);
-        self.data.decisions.memory() + self.data.written.memory() + tails
+        let kept = [&self.data.tails, &self.data.ends].into_iter().flatten().map(KeptTails::memory).sum::<usize>();
+        self.data.decisions.memory() + self.data.written.memory() + kept
     }
 
     /// Whether [`DataArea::lend_memory`] must be called before a file of `size` bytes is fed. The size of a hole is only a number in the input, but
@@ -234,7 +240,7 @@ impl<'s> DataArea<'s> {
             return Err(self.first_error(error));
         }
         let DataArea { pipeline, data, options, window, content_bytes, tree_reservation, .. } = self;
-        let DataWriter { decisions, sink, position, written, checksum, tails, .. } = data;
+        let DataWriter { decisions, sink, position, written, checksum, tails, ends, .. } = data;
         let workers = Workers::new(pipeline, slab_size(options.block_size), window, tree_reservation);
         let saved = decisions.saved;
         let blocks = decisions.blocks.next().into();
@@ -255,6 +261,7 @@ impl<'s> DataArea<'s> {
             workers,
             layout,
             tails,
+            ends,
         })
     }
 

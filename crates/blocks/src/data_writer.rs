@@ -8,10 +8,11 @@ use packline_tree::{ContentEnd, Source};
 
 use crate::decision::Decisions;
 use crate::digest::hash;
+use crate::options::EndRule;
 use crate::slab::{FileCut, SharedEnd};
 use crate::spacing::{Part as Spaced, Spacing};
 use crate::work::{
-    BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedCluster, PackedFragment, size_word,
+    BlockRef, CompressTask, HashTask, Hashed, Packed, PackedBlock, PackedCluster, PackedFragment, kept_end, size_word,
 };
 use crate::written::{Form, Hashes, Part, Written};
 use crate::{BlockPlace, Cluster, DataOptions, Error, FragmentBlock, KeptTails, Sink};
@@ -32,6 +33,9 @@ pub(crate) struct DataWriter<'s> {
     pub(crate) warnings: Vec<String>,
     /// The tail ends that are not written, if the container keeps them.
     pub(crate) tails: Option<KeptTails>,
+    /// The ends of blocks that are not written, by the numbers of the blocks, if the container keeps them.
+    pub(crate) ends: Option<KeptTails>,
+    end_rule: EndRule,
     spacing: Spacing,
     scratch: Vec<u8>,
 }
@@ -64,6 +68,8 @@ impl<'s> DataWriter<'s> {
             changed: Vec::new(),
             warnings: Vec::new(),
             tails: options.keep_tails.as_ref().map(KeptTails::new),
+            ends: options.keep_ends.as_ref().map(|ends| KeptTails::new(&ends.kept)),
+            end_rule: options.end_rule(),
             spacing: Spacing::new(options.layout, options.unit, options.block_size),
             scratch: Vec::new(),
         }
@@ -119,12 +125,33 @@ impl<'s> DataWriter<'s> {
         start
     }
 
-    fn write_block(&mut self, ordinal: u32, block: StoredBlock) -> Result<(), Error> {
+    fn write_block(&mut self, ordinal: u32, mut block: StoredBlock) -> Result<(), Error> {
+        let kept = self.keep_end(ordinal, &mut block)?;
         let StoredBlock { bytes, form, hashes, clusters, checksum } = block;
-        self.begin_block(ordinal)?;
         let length = bytes.range.len() as u32;
+        if length == 0 {
+            let part = Part { start: self.position, length, form, hashes };
+            return self.end_block(ordinal, part, kept, &clusters);
+        }
+        self.begin_block(ordinal)?;
         let start = self.append_shared(bytes, checksum)?;
-        self.end_block(ordinal, Part { start, length, form, hashes }, &clusters)
+        self.end_block(ordinal, Part { start, length, form, hashes }, kept, &clusters)
+    }
+
+    /// Takes the end off a block, if the container keeps it. Returns its bytes.
+    fn keep_end(&mut self, ordinal: u32, block: &mut StoredBlock) -> Result<usize, Error> {
+        let Some(ends) = &mut self.ends else { return Ok(0) };
+        let bytes = block.bytes.bytes();
+        let kept = kept_end(self.end_rule, &block.clusters, bytes.len());
+        if kept > 0 {
+            let (written, end) = bytes.split_at(bytes.len() - kept);
+            ends.push(ordinal, end)?;
+            if block.form == Form::Plain && self.written.records() {
+                block.hashes.stored = hash(written);
+            }
+            block.bytes.range.end -= kept;
+        }
+        Ok(kept)
     }
 
     fn begin_block(&mut self, ordinal: u32) -> Result<(), Error> {
@@ -132,23 +159,26 @@ impl<'s> DataWriter<'s> {
         if has_gap { self.leave_gap(Spaced::Run) } else { Ok(()) }
     }
 
-    fn end_block(&mut self, ordinal: u32, part: Part, clusters: &[PackedCluster]) -> Result<(), Error> {
-        let size_word = size_word(part.length as usize, matches!(part.form, Form::Plain));
+    /// `kept`: bytes of the block that were not written.
+    fn end_block(&mut self, ordinal: u32, part: Part, kept: usize, clusters: &[PackedCluster]) -> Result<(), Error> {
+        let size_word = size_word(part.length as usize + kept, matches!(part.form, Form::Plain));
         let start = part.start;
         let clusters = self.add_part(part, clusters);
         self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word }, &clusters)
     }
 
-    /// Records a block: as one part, or as its clusters, which are returned.
+    /// Records a block: as one part, or as its clusters, which are returned. Records only what was written.
     fn add_part(&mut self, part: Part, clusters: &[PackedCluster]) -> Vec<Cluster> {
-        if clusters.is_empty() {
+        if clusters.is_empty() && part.length > 0 {
             self.written.add(part);
         }
         let mut start = part.start;
         let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
             let length = cluster.size();
             let form = if cluster.is_compressed() { Form::Block { content: cluster.length } } else { Form::Plain };
-            self.written.add(Part { start, length, form, hashes });
+            if start < part.end() {
+                self.written.add(Part { start, length, form, hashes });
+            }
             start += u64::from(length);
             cluster
         };
@@ -193,7 +223,7 @@ impl<'s> DataWriter<'s> {
             let part = self.written.at(place.start).unwrap_or(part);
             self.begin_block(to + step)?;
             let start = self.append(&bytes)?;
-            self.end_block(to + step, Part { start, ..part }, &[])?;
+            self.end_block(to + step, Part { start, ..part }, 0, &[])?;
             self.scratch = bytes;
         }
         Ok(())

@@ -126,7 +126,8 @@ impl Decisions {
             sharing: options.sharing,
             stored_fragments,
             keeps_tails,
-            all_tried: !stored_fragments,
+            // Kept tail ends are not blocks.
+            all_tried: options.compresses && !options.stored_fragments,
         }
     }
 

@@ -180,6 +180,14 @@ impl DataLayout {
         })
     }
 
+    /// With [`Sharing::Blocks`](crate::Sharing::Blocks), returns the number of a file's last block in [`DataLayout::places`]; `None` for a hole, or
+    /// without blocks.
+    pub fn last_block(&self, file: &FileLayout) -> Option<u32> {
+        let end = file.first_block as usize + file.blocks as usize;
+        let number = self.numbers.get(file.first_block as usize..end)?.last()?;
+        number.checked_sub(1)
+    }
+
     /// Returns the places of all blocks of one of the files, holes included.
     pub fn blocks(&self, file: &FileLayout) -> impl Iterator<Item = BlockPlace> {
         let range = file.first_block as usize..file.first_block as usize + file.blocks as usize;

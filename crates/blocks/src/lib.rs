@@ -13,7 +13,8 @@
 //!    file equals the run, nothing is stored. When the match ends, the matched blocks are copied as they are stored. With
 //!    [`Sharing::Blocks`], `block_matcher.rs` looks each block up. A decision therefore waits neither for the end of a file nor for its bytes,
 //!    and does not depend on memory. `fragments.rs` packs each tail end once, and not if it is a part of a recent tail end
-//!    (`recent_tails.rs`). A container may keep tail ends for its metadata instead (`kept_tails.rs`).
+//!    (`recent_tails.rs`). A container may keep tail ends for its metadata instead (`kept_tails.rs`), or ends of files as they are stored
+//!    ([`KeepEnds`]).
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records their positions. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
@@ -62,7 +63,7 @@ pub use kept_tails::{KeepTails, KeptTails};
 pub use layout::{
     BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
 };
-pub use options::{Align, ClusterSize, DataOptions, FileHints, Fragments, Layout, Override, Sharing};
+pub use options::{Align, ClusterSize, DataOptions, FileHints, Fragments, KeepEnds, Layout, Override, Sharing};
 pub use packline_runtime::Sink;
 pub use read_back::{ReadBack, block_at};
 pub use start::{Counts, Progress, Start};

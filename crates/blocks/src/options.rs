@@ -1,6 +1,6 @@
 //! Options of a data area, and of each file.
 
-use crate::{BlockSize, KeepTails};
+use crate::{BlockSize, Extent, KeepTails};
 
 /// The positions of the parts of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,9 +95,44 @@ pub struct DataOptions {
     /// With [`Sharing::Blocks`], tail ends may be kept for the container, uncompressed, instead of being stored in the data area. These are
     /// the tail ends of files whose blocks follow each other in the image.
     pub keep_tails: Option<KeepTails>,
+    /// With [`DataOptions::cluster_size`], ends of files may be kept for the container, as they are stored, instead of being stored in the data area.
+    pub keep_ends: Option<KeepEnds>,
+}
+
+/// Which ends are kept: the last cluster of a block, and the last bytes of a block that is not compressed, if they have less than
+/// [`DataOptions::unit`]. Only a block that is shorter than the block size has such an end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeepEnds {
+    /// Most stored bytes of an end, less than the unit.
+    pub most: u32,
+    pub kept: KeepTails,
+}
+
+/// [`KeepEnds`] without the place of the ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndRule {
+    unit: u32,
+    most: u32,
+}
+
+impl EndRule {
+    /// Returns the bytes at the end of `stored` bytes that are kept.
+    pub(crate) fn end_of(self, stored: u32) -> u32 {
+        Some(stored % self.unit).filter(|end| *end <= self.most).unwrap_or(0)
+    }
 }
 
 impl DataOptions {
+    /// Returns the rule for kept ends; without [`DataOptions::keep_ends`], none is kept.
+    pub(crate) fn end_rule(&self) -> EndRule {
+        EndRule { unit: self.unit.max(1), most: self.keep_ends.as_ref().map_or(0, |ends| ends.most) }
+    }
+
+    /// Returns how many of the stored bytes of an extent are kept, with [`DataOptions::keep_ends`].
+    pub fn kept_bytes(&self, extent: &Extent) -> u32 {
+        if extent.place.is_hole() { 0 } else { self.end_rule().end_of(extent.place.size()) }
+    }
+
     /// Returns the number of bytes modulo which a file's size is its tail end.
     pub(crate) fn tail_unit(&self) -> usize {
         self.cluster_size.map_or(self.block_size.bytes(), |size| size.usual as usize)

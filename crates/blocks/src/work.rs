@@ -9,6 +9,7 @@ use packline_engine::{Outbox, Permit, Pipeline, Task};
 use packline_runtime::{Buffer, Buffers, TaskError};
 
 use crate::digest::{Digest, Digester, hash, is_zero};
+use crate::options::EndRule;
 use crate::slab::{Item, PieceKind, Slab};
 use crate::written::{Chunk, Hashes};
 use crate::{BlockContent, Cluster, ClusterSize, Coder, Coders, DataOptions, Error, STORED_BLOCK};
@@ -38,6 +39,7 @@ pub(crate) struct CompressTask {
     /// See [`DataOptions::cluster_size`] and [`DataOptions::unit`].
     cluster_size: Option<ClusterSize>,
     unit: u32,
+    ends: EndRule,
     /// Buffers for the results of jobs.
     products: Arc<Buffers>,
 }
@@ -306,6 +308,7 @@ impl CompressTask {
             checksums: options.checksum,
             cluster_size: options.cluster_size,
             unit: options.unit,
+            ends: options.end_rule(),
             products,
         }
     }
@@ -328,9 +331,10 @@ impl CompressTask {
             let compressed = done.as_ref().map(|done| at..at + done.size);
             let result = compressed.as_ref().map(|range| &product.bytes()[range.clone()]);
             let hash = result.map_or(0, |result| self.hash(result));
-            let checksum = self.checksum(result.unwrap_or(content));
-            at = compressed.as_ref().map_or(at, |range| range.end);
             let clusters = done.map_or_else(Vec::new, |done| done.clusters);
+            let stored = result.unwrap_or(content);
+            let checksum = self.checksum(&stored[..stored.len() - kept_end(self.ends, &clusters, stored.len())]);
+            at = compressed.as_ref().map_or(at, |range| range.end);
             packed.push(PackedBlock { block, compressed, hash, clusters, checksum });
         }
         Ok(Packed::Blocks { raw, product, blocks: packed })
@@ -393,13 +397,14 @@ impl CompressTask {
     /// Checks what a coder made of a block of `length` bytes: other clusters would make the image unreadable.
     fn check_clusters(&self, clusters: &[Cluster], length: usize, size: usize) -> Result<(), Error> {
         let most = self.cluster_size.map_or(0, |size| size.most);
-        let is_valid = |cluster: &Cluster| {
+        let is_valid = |(number, cluster): (usize, &Cluster)| {
             let fits = cluster.size() > 0 && (!cluster.is_compressed() || cluster.size() <= cluster.length);
-            fits && cluster.length <= most && cluster.size().is_multiple_of(self.unit.max(1))
+            let is_end = number + 1 == clusters.len() && self.ends.end_of(cluster.size()) == cluster.size();
+            fits && cluster.length <= most && (is_end || cluster.size().is_multiple_of(self.unit.max(1)))
         };
         let sum = |value: fn(&Cluster) -> u32| clusters.iter().map(|cluster| u64::from(value(cluster))).sum::<u64>();
         let (lengths, sizes) = (sum(|cluster| cluster.length), sum(Cluster::size));
-        if clusters.iter().all(is_valid) && (lengths, sizes) == (length as u64, size as u64) {
+        if clusters.iter().enumerate().all(is_valid) && (lengths, sizes) == (length as u64, size as u64) {
             return Ok(());
         }
         Err(Error::internal(format!("clusters of {lengths} bytes in {sizes} for a block of {length} bytes in {size}")))
@@ -421,6 +426,11 @@ impl CompressTask {
 }
 
 /// Returns the size word of a block of `size` bytes on disk.
+/// Returns the bytes at the end of a block of `stored` bytes that are kept: the last cluster, or the end of a block that is not compressed.
+pub(crate) fn kept_end(rule: EndRule, clusters: &[PackedCluster], stored: usize) -> usize {
+    rule.end_of(clusters.last().map_or(stored as u32, |last| last.cluster.size())) as usize
+}
+
 pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
 }

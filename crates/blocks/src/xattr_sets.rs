@@ -42,6 +42,17 @@ impl XattrSets {
         self.sets.intern(&set, entry)
     }
 
+    /// Adds a set that has one attribute more than the set `set`, and returns its index. `entry` is the path of the entry, for messages.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are 2^32 - 1 sets already.
+    pub fn add_to(&mut self, set: u32, key: &[u8], value: &[u8], entry: &[u8]) -> Result<u32, Error> {
+        let mut pairs = if set == NO_XATTR { Vec::new() } else { self.sets.get(set).to_vec() };
+        pairs.extend_from_slice(&self.keys.intern(key, entry)?.to_le_bytes());
+        pairs.extend_from_slice(&self.values.intern(value, entry)?.to_le_bytes());
+        self.sets.intern(&pairs, entry)
+    }
+
     /// Returns the number of sets.
     pub fn count(&self) -> u32 {
         self.sets.count() as u32

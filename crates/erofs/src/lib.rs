@@ -16,7 +16,7 @@ mod xattrs;
 
 pub use base::Base;
 pub use format::kernel::Kernel;
-pub use options::{Options, Place, Uuid};
+pub use options::{Inline, Options, Place, Uuid};
 pub use packline_blocks::{
     Align, BlockSize, Counts, Error, FileHints, Fragments, Override, Progress, ReadBack, Saved, Start,
 };

@@ -22,6 +22,9 @@ pub(crate) const BLOCK_BITS: u8 = 12;
 /// Size of a file system block in bytes.
 pub(crate) const BLOCK: u64 = 1 << BLOCK_BITS;
 
+/// Most bytes of an end of a file that follows its inode as it is stored: a few less than a block, so that it has space in a block wherever it starts.
+pub(crate) const INLINE_MOST: usize = BLOCK as usize - 64;
+
 /// Most long prefixes of attribute names.
 const PREFIXES_MOST: usize = 128;
 /// Most bytes of a long prefix.
@@ -50,6 +53,18 @@ pub enum Place {
     Tar,
 }
 
+/// What follows inodes in a compressed image for kernels before 6.15 without packed tail ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Inline {
+    /// Nothing: each end of a file has a block of its own.
+    Never,
+    /// Files of less than a block, as they are.
+    SmallFiles,
+    /// Ends of files, compressed where that makes them smaller. Before Linux 5.17, the same as [`Inline::SmallFiles`].
+    #[default]
+    Ends,
+}
+
 /// How the contents of files are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -74,12 +89,17 @@ pub struct Options {
     pub kernel: Kernel,
     /// Which tail ends are packed together. Without compression, the images for kernels before 6.15 have them after their inodes.
     pub fragments: Fragments,
+    /// What follows inodes if [`Options::fragments`] is [`Fragments::Never`].
+    pub inline: Inline,
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
     /// Whether blocks of zeros are stored as holes.
     pub sparse: bool,
     /// Whether extended attributes are stored.
     pub xattrs: bool,
+    /// Whether a directory with whiteouts of overlayfs (devices 0:0) gets the attribute `trusted.overlay.origin`, even without [`Options::xattrs`].
+    /// Without the attribute, overlayfs lists the whiteouts of a directory that only one layer has.
+    pub marks_whiteouts: bool,
     /// The image is padded with zeros to a multiple of this many bytes, and of 4096.
     pub pad: u32,
     /// Image creation time, seconds since 1970.
@@ -106,9 +126,11 @@ impl Options {
             headroom: true,
             kernel: Kernel::DEFAULT,
             fragments: Fragments::default(),
+            inline: Inline::default(),
             deduplicate: true,
             sparse: true,
             xattrs: true,
+            marks_whiteouts: false,
             pad: BLOCK as u32,
             created: 0,
             uuid: Uuid::Derived,
@@ -283,6 +305,15 @@ impl Options {
     /// Whether tail ends are stored in a packed inode.
     fn packs_tails(&self) -> bool {
         self.form() != Form::Flat && self.fragments != Fragments::Never
+    }
+
+    /// Returns what follows inodes in this image.
+    pub(crate) fn inline(&self) -> Inline {
+        match self.inline {
+            _ if self.form() != Form::Clusters || self.fragments != Fragments::Never => Inline::Never,
+            Inline::Ends if self.kernel < Kernel::of_feature(incompat::INLINE_CLUSTERS) => Inline::SmallFiles,
+            inline => inline,
+        }
     }
 
     /// Returns the logarithm of the size of a file system block in bytes.

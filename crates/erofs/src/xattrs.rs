@@ -2,9 +2,14 @@
 
 use packline_blocks::{Error, XattrSets};
 use packline_runtime::escape::Escape;
-use packline_tree::{NO_XATTR, Xattr};
+use packline_tree::{Content, Device, NO_XATTR, Tree, Xattr};
 
 use crate::format::xattr::{HEADER_BYTES, SET_MOST, entry_bytes, key_of};
+
+/// The device that is a whiteout of overlayfs.
+const WHITEOUT: Content<'_> = Content::CharDevice(Device { major: 0, minor: 0 });
+/// The attribute of a directory with whiteouts. An empty value refers to no other directory.
+const ORIGIN: &[u8] = b"trusted.overlay.origin";
 
 /// Longest value in bytes.
 const VALUE_MOST: usize = u16::MAX as usize;
@@ -37,11 +42,30 @@ impl XattrTable {
             }
             bytes += entry_bytes(&key, &xattr.value);
         }
-        if bytes > SET_MOST {
-            let what = format!("{}: {bytes} bytes of extended attributes", entry.escaped());
-            return Err(Error::Limit { what, expected: format!("at most {SET_MOST}") });
-        }
+        check_bytes(bytes, entry)?;
         self.sets.add(xattrs, entry, |name| key_of(name).ok_or_else(|| unsupported(name, entry)))
+    }
+
+    /// Adds the attribute `trusted.overlay.origin` to each directory with whiteouts that does not have it.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], as in [`XattrTable::add`].
+    pub(crate) fn mark_whiteouts(&mut self, tree: &mut Tree) -> Result<(), Error> {
+        let key = key_of(ORIGIN).ok_or_else(|| unsupported(ORIGIN, b""))?;
+        for node in tree.nodes() {
+            if !tree.children(node).iter().any(|child| tree.content(tree.inode(*child)) == WHITEOUT) {
+                continue;
+            }
+            let (inode, path) = (tree.inode(node), tree.path(node));
+            let set = tree.xattr(inode);
+            let has_origin = set != NO_XATTR && self.sets.pairs(set).any(|(index, _)| self.sets.key(index) == key);
+            if !has_origin {
+                let before = if set == NO_XATTR { HEADER_BYTES } else { self.most_bytes(set) };
+                check_bytes(before + entry_bytes(&key, b""), &path)?;
+                tree.set_xattr(inode, self.sets.add_to(set, &key, b"", &path)?);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the format can store an attribute of this name: a prefix, then 1 to 255 bytes, or an access list.
@@ -61,6 +85,15 @@ impl XattrTable {
     pub fn memory(&self) -> usize {
         self.sets.memory()
     }
+}
+
+/// Checks the bytes of a set after an inode.
+fn check_bytes(bytes: u64, entry: &[u8]) -> Result<(), Error> {
+    if bytes <= SET_MOST {
+        return Ok(());
+    }
+    let what = format!("{}: {bytes} bytes of extended attributes", entry.escaped());
+    Err(Error::Limit { what, expected: format!("at most {SET_MOST}") })
 }
 
 fn unsupported(name: &[u8], entry: &[u8]) -> Error {

@@ -98,6 +98,7 @@ impl Options {
             verify: start.verify,
             looks_up: compresses && !start.lookup.is_empty(),
             keep_tails: None,
+            keep_ends: None,
         })
     }
 

@@ -59,6 +59,9 @@ pub struct Verified {
     pub unchecked: u64,
 }
 
+/// The start of a hash tree of dm-verity.
+const HASH_TREE: &[u8] = b"verity\0\0";
+
 /// Passes findings to the examiner, and counts them.
 pub struct Report<'x> {
     pub totals: Verified,
@@ -78,6 +81,15 @@ impl Report<'_> {
         self.totals.notes += 1;
         let expected = expected.into();
         self.examiner.found(Finding { severity: Severity::Note, path: None, offset, what, expected });
+    }
+
+    /// Reports bytes after an image that are neither padding nor a hash tree of dm-verity. They start at `end`, and there are `length` of them;
+    /// `bytes` are the first ones.
+    pub fn bytes_after(&mut self, end: u64, length: u64, bytes: &[u8]) {
+        let first = bytes.iter().position(|byte| *byte != 0);
+        if let Some(at) = first.filter(|at| !bytes[*at..].starts_with(HASH_TREE)) {
+            self.note(end + at as u64, format!("{length} bytes after the image, not all zero"), "padding");
+        }
     }
 
     /// Reports unreadable data; returns errors that are not faults of the image.

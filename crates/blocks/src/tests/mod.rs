@@ -19,6 +19,14 @@ fn kind() -> impl Strategy<Value = Kind> {
     prop::sample::select(&KINDS[..])
 }
 
+/// Files whose ends are kept are not in fragment blocks.
+fn for_kind(mut files: Vec<(Vec<u8>, FileHints)>, kind: Kind) -> Vec<(Vec<u8>, FileHints)> {
+    if matches!(kind, Kind::Ends) {
+        files.iter_mut().for_each(|(_, hints)| hints.fragments = Override::Off);
+    }
+    files
+}
+
 /// The number of blocks that are stored if each content is stored once.
 fn stored_once(files: &[(Vec<u8>, FileHints)]) -> u64 {
     let mut known: Vec<(&[u8], bool)> = Vec::new();
@@ -56,6 +64,8 @@ proptest! {
         kind in kind(),
     ) {
         let mut setup = setup_of("lz4", kind);
+        let never = never || matches!(kind, Kind::Ends);
+        let files = for_kind(files, kind);
         setup.options.fragments = if never { Fragments::Never } else { Fragments::Always };
         setup.options.deduplicate = deduplicate;
         let packed = pack(&files, &setup, Run { window: 1 << 20, step, hole, ..RUN });
@@ -77,6 +87,7 @@ proptest! {
         kind in kind(),
     ) {
         let setup = setup_of("lz4", kind);
+        let files = for_kind(files, kind);
         let one = pack(&files, &setup, Run { workers, window, step, ..RUN });
         let other = pack(&files, &setup, Run { workers: 0, ..RUN });
         prop_assert!(one.image == other.image && one.layout == other.layout);
@@ -103,8 +114,8 @@ fn a_file_that_shrinks_while_workers_read_it_is_read_again() {
         area.settle().unwrap();
         assert_eq!(area.take_warnings(), ["it shrank", "it shrank"], "{workers} workers");
         assert_eq!(area.content_bytes(), 2 * SHRUNK as u64);
-        let CompleteData { layout, checksum, blocks, tails, .. } = area.complete().unwrap();
-        let packed = Packed { image, layout, checksum, blocks, tails };
+        let CompleteData { layout, checksum, blocks, tails, ends, .. } = area.complete().unwrap();
+        let packed = Packed { image, layout, checksum, blocks, tails, ends };
         for file in [0, 1] {
             assert!(content(&packed, file, &setup) == [1; SHRUNK], "{workers} workers, file {file}");
         }
@@ -245,6 +256,36 @@ fn tail_ends_are_kept_after_blocks_that_follow_each_other() {
     assert_eq!((packed.blocks, packed.layout.fragments.len()), (blocks as u64, 0), "both texts and one end");
     for (number, (bytes, _)) in files.iter().enumerate() {
         assert!(content(&packed, number, &setup) == *bytes, "file {number}");
+    }
+}
+
+#[test]
+fn short_ends_are_kept_as_they_are_stored() {
+    let words: Vec<u8> = Random::new(6).noise(SEGMENT).iter().map(|byte| byte & 3).collect();
+    let noise = Random::new(7).noise(SEGMENT);
+    let files = [
+        plain(&words[..BLOCK + 200]),
+        plain(&words[..900]),
+        plain(&noise[..300]),
+        plain(&noise[..UNIT - 1]),
+        plain(&noise[..BLOCK + 40]),
+        plain(&[&words[..], &noise[..40]].concat()),
+        plain(&noise[..300]),
+        plain(&words),
+    ];
+    for verify in [false, true] {
+        let mut setup = setup_of("lz4", Kind::Ends);
+        setup.options.verify = verify;
+        let packed = pack(&files, &setup, RUN);
+        for (number, (bytes, _)) in files.iter().enumerate() {
+            assert!(content(&packed, number, &setup) == *bytes, "file {number}");
+        }
+        let layout = &packed.layout;
+        let kept = |file| layout.extents(file, &setup.options).map(|extent| setup.options.kept_bytes(&extent)).sum();
+        let ends: Vec<u32> = layout.files.iter().map(kept).collect();
+        assert!(ends[0] > 0 && ends[0] < 200 && ends[1] > 0 && ends[1] < 400, "{ends:?}");
+        // Too long, and an end of a whole block.
+        assert_eq!(ends[2..], [300, 0, 40, 40, 300, 0]);
     }
 }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{
     Align, BlockContent, BlockSize, Cluster, Coder, Coders, CompleteData, DataArea, DataLayout, DataOptions, Error,
-    Extent, FileHints, Form, Fragments, KeepTails, KeptTails, Layout, Override, Sharing, Sink,
+    Extent, FileHints, Form, Fragments, KeepEnds, KeepTails, KeptTails, Layout, Override, Sharing, Sink, TailPlace,
 };
 
 pub(super) const BLOCK: usize = 4096;
@@ -22,21 +22,26 @@ pub(super) const UNIT: usize = 512;
 /// Bytes of a block with clusters of [`BLOCK`] bytes.
 pub(super) const SEGMENT: usize = 4 * BLOCK;
 
-/// A codec with blocks of [`BLOCK`] bytes.
+/// Most bytes of a kept end.
+const END: usize = UNIT - 100;
+
+/// A codec with blocks of [`BLOCK`] bytes, and whether ends are kept.
 #[derive(Debug, Clone)]
-struct Codec(Spec);
+struct Codec(Spec, bool);
 
 /// One encoder, and a buffer for decoded blocks.
 struct OneCoder {
     encoder: BlockEncoder,
     decoder: Box<dyn Decoder>,
     decoded: Vec<u8>,
+    keeps_ends: bool,
 }
 
 impl Coders for Codec {
     fn coder(&self) -> Box<dyn Coder> {
         let encoder = BlockEncoder::new(&Lookup::default(), &self.0, BLOCK).unwrap();
-        Box::new(OneCoder { encoder, decoder: self.0.decoder(BLOCK, usize::MAX).unwrap(), decoded: vec![0; BLOCK] })
+        let decoder = self.0.decoder(BLOCK, usize::MAX).unwrap();
+        Box::new(OneCoder { encoder, decoder, decoded: vec![0; BLOCK], keeps_ends: self.1 })
     }
 }
 
@@ -59,7 +64,8 @@ impl Coder for OneCoder {
                 Outcome::Smaller(length) if length.next_multiple_of(UNIT) <= content.len() => length,
                 _ => return Ok(Outcome::NotSmaller),
             };
-            let size = length.next_multiple_of(UNIT);
+            let is_end = self.keeps_ends && block.bytes.len() < SEGMENT && content.len() < BLOCK && length <= END;
+            let size = if is_end { length } else { length.next_multiple_of(UNIT) };
             let stored = &mut to[at..at + size];
             stored.fill(0);
             stored[size - length..].copy_from_slice(&packed[..length]);
@@ -205,6 +211,12 @@ pub(super) struct Setup {
     pub(super) options: DataOptions,
 }
 
+impl Setup {
+    fn codec(&self) -> Codec {
+        Codec(self.codec.clone(), self.options.keep_ends.is_some())
+    }
+}
+
 pub(super) fn setup(codec: &str) -> Setup {
     let codec = Spec::parse(codec).unwrap();
     let options = DataOptions {
@@ -226,6 +238,7 @@ pub(super) fn setup(codec: &str) -> Setup {
         verify: false,
         looks_up: false,
         keep_tails: None,
+        keep_ends: None,
     };
     Setup { codec, options }
 }
@@ -238,20 +251,26 @@ pub(super) enum Kind {
     Clusters,
     /// Uncompressed blocks. The container keeps the tail ends.
     Kept,
+    /// Clusters, without fragment blocks. The container keeps short ends.
+    Ends,
 }
 
-pub(super) const KINDS: [Kind; 4] = [Kind::Runs, Kind::Blocks, Kind::Clusters, Kind::Kept];
+pub(super) const KINDS: [Kind; 5] = [Kind::Runs, Kind::Blocks, Kind::Clusters, Kind::Kept, Kind::Ends];
 
 pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
     let mut setup = setup(codec);
     let options = &mut setup.options;
     options.sharing = if matches!(kind, Kind::Runs) { Sharing::Runs } else { Sharing::Blocks };
-    if matches!(kind, Kind::Clusters) {
+    if matches!(kind, Kind::Clusters | Kind::Ends) {
         options.cluster_size = Some((BLOCK as u32).into());
         options.unit = UNIT as u32;
         options.block_size = BlockSize::new(SEGMENT as u64).unwrap();
         options.fragment_size = SEGMENT as u32;
         options.start = 2 * UNIT as u64;
+    }
+    if matches!(kind, Kind::Ends) {
+        options.fragments = Fragments::Never;
+        options.keep_ends = Some(KeepEnds { most: END as u32, kept: KeepTails::default() });
     }
     if matches!(kind, Kind::Kept) {
         options.cluster_size = Some((UNIT as u32).into());
@@ -263,7 +282,7 @@ pub(super) fn setup_of(codec: &str, kind: Kind) -> Setup {
 }
 
 pub(super) fn area<'s>(sink: &'s mut dyn Sink, setup: &Setup, config: Config) -> DataArea<'s> {
-    DataArea::new(sink, setup.options.clone(), Arc::new(Codec(setup.codec.clone())), config).unwrap()
+    DataArea::new(sink, setup.options.clone(), Arc::new(setup.codec()), config).unwrap()
 }
 
 /// How contents are read, and what packs them.
@@ -296,6 +315,7 @@ pub(super) struct Packed {
     pub(super) checksum: Option<u32>,
     pub(super) blocks: u64,
     pub(super) tails: Option<KeptTails>,
+    pub(super) ends: Option<KeptTails>,
 }
 
 pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> Packed {
@@ -304,20 +324,29 @@ pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> P
     for (bytes, hints) in files {
         add(&mut area, bytes, *hints, run).unwrap();
     }
-    let CompleteData { layout, checksum, blocks, tails, .. } = area.complete().unwrap();
-    Packed { image, layout, checksum, blocks, tails }
+    let CompleteData { layout, checksum, blocks, tails, ends, .. } = area.complete().unwrap();
+    Packed { image, layout, checksum, blocks, tails, ends }
 }
 
-/// Reads parts of a content that follow each other.
-fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn Coder) -> Vec<u8> {
+/// Reads parts of a content that follow each other. `kept` returns the end of an extent that is not in the image.
+fn decode(
+    image: &[u8],
+    extents: impl Iterator<Item = Extent>,
+    coder: &mut dyn Coder,
+    kept: &dyn Fn(&Extent) -> Vec<u8>,
+) -> Vec<u8> {
     let mut content = Vec::new();
-    for Extent { length, place } in extents {
+    for extent in extents {
+        let Extent { length, place } = extent;
         let end = content.len() + length as usize;
         if place.is_hole() {
             content.resize(end, 0);
             continue;
         }
-        let stored = &image[place.start as usize..][..place.size() as usize];
+        let kept = kept(&extent);
+        let in_image = place.size() as usize - kept.len();
+        let start = if in_image == 0 { 0 } else { place.start as usize };
+        let stored = &[&image[start..][..in_image], &kept].concat()[..];
         if place.is_compressed() {
             content.extend(coder.decode(Form::Block { content: length }, stored).unwrap());
         } else {
@@ -330,10 +359,18 @@ fn decode(image: &[u8], extents: impl Iterator<Item = Extent>, coder: &mut dyn C
 
 /// Reads a file's content as a reader of the format finds it.
 pub(super) fn content(packed: &Packed, number: usize, setup: &Setup) -> Vec<u8> {
-    let Packed { image, layout, tails, .. } = packed;
-    let mut coder = Codec(setup.codec.clone()).coder();
+    let Packed { image, layout, tails, ends, .. } = packed;
+    let mut coder = setup.codec().coder();
     let file = &layout.files[number];
-    let mut bytes = decode(image, layout.extents(file, &setup.options), &mut *coder);
+    let kept = |extent: &Extent| {
+        let mut bytes = vec![0; setup.options.kept_bytes(extent) as usize];
+        if !bytes.is_empty() {
+            let place = TailPlace { fragment: layout.last_block(file).unwrap(), offset: 0 };
+            ends.as_ref().unwrap().read(place, &mut bytes).unwrap();
+        }
+        bytes
+    };
+    let mut bytes = decode(image, layout.extents(file, &setup.options), &mut *coder, &kept);
     let body = bytes.len();
     let Some(tail) = file.tail else { return bytes };
     bytes.resize(file.size as usize, 0);
@@ -341,7 +378,7 @@ pub(super) fn content(packed: &Packed, number: usize, setup: &Setup) -> Vec<u8> 
         tails.read(tail, &mut bytes[body..]).unwrap();
         return bytes;
     }
-    let raw = decode(image, layout.fragment_extents(tail.fragment), &mut *coder);
+    let raw = decode(image, layout.fragment_extents(tail.fragment), &mut *coder, &|_| Vec::new());
     let length = bytes.len() - body;
     bytes[body..].copy_from_slice(&raw[tail.offset as usize..][..length]);
     bytes

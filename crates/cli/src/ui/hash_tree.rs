@@ -69,12 +69,6 @@ pub fn tree_of(file: &OpenedFile) -> Option<(Value, String)> {
     .map(|(object, text)| (object, format!("dm-verity hash tree:\n{text}")))
 }
 
-/// Returns text about a tree that follows an image.
-pub fn follows(tree: &AppendedTree) -> String {
-    let bytes = tree_size(tree.at).map_or(String::new(), |bytes| format!(" of {}", show_bytes(bytes)));
-    format!("a dm-verity hash tree{bytes} follows the image")
-}
-
 fn appended_text(tree: &AppendedTree) -> String {
     let AppendedTree { at, superblock, root_hash } = tree;
     let bytes = tree_size(*at).map_or(String::new(), |bytes| format!(", {}", show_bytes(bytes)));

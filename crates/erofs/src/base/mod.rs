@@ -80,7 +80,9 @@ impl Base {
     /// Reads the stored bytes of a segment to the start of `dst`. Returns `None` if they differ from the bytes that were decoded.
     fn read(&self, segment: &Segment, digest: &ContentDigest, dst: &mut [u8]) -> Option<Outcome> {
         let stored = dst.get_mut(..segment.stored as usize)?;
-        let read = self.image.contents().store().read(segment.offset, stored);
+        let (data, end) = stored.split_at_mut((segment.stored - segment.end.bytes) as usize);
+        let store = self.image.contents().store();
+        let read = store.read(segment.offset, data).and_then(|()| store.read(segment.end.offset, end));
         if read.is_err() || ContentDigest::of(stored) != *digest {
             self.uses.changed();
             return None;

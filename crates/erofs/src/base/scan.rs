@@ -124,12 +124,15 @@ impl DecodeTask {
         let mut of_stored = ContentHasher::default();
         let mut of_content = ContentHasher::default();
         let mut at = segment.offset;
-        for cluster in clusters {
+        for (left, cluster) in (0..clusters.len()).rev().zip(clusters) {
+            let is_end = left == 0 && segment.end.bytes > 0;
+            let offset = if is_end { segment.end.offset } else { at };
             tool.stored.resize(cluster.size() as usize, 0);
-            self.image.contents().store().read(at, &mut tool.stored)?;
+            self.image.contents().store().read(offset, &mut tool.stored)?;
             at += u64::from(cluster.size());
             of_stored.update(&tool.stored);
-            let Some(decoded) = tool.decode(cluster, content, self.has_clusters) else { return Ok(None) };
+            let is_padded = self.has_clusters && !is_end;
+            let Some(decoded) = tool.decode(cluster, content, is_padded) else { return Ok(None) };
             of_content.update(decoded);
         }
         let content = of_content.digest();

@@ -14,7 +14,7 @@ use crate::Options;
 use crate::format::algorithms::number_of;
 use crate::format::inode::Layout;
 use crate::format::superblock::SUPERBLOCK_START;
-use crate::options::{BLOCK, Form};
+use crate::options::{BLOCK, Form, INLINE_MOST, Inline};
 use crate::read::Image;
 use crate::read::data::{DataPlace, node_of};
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form as ExtentForm, Stored};
@@ -33,9 +33,20 @@ pub(super) struct Segment {
     /// Bytes in the image.
     pub(super) stored: u32,
     pub(super) is_compressed: bool,
+    /// The last of the stored bytes, if they follow an inode.
+    pub(super) end: SegmentEnd,
     /// First cluster in the list of all clusters.
     first_cluster: u32,
     cluster_count: u32,
+}
+
+/// The last cluster of a segment, after an inode.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SegmentEnd {
+    /// Offset in the image.
+    pub(super) offset: u64,
+    /// Bytes in the image; 0 if there is no such end.
+    pub(super) bytes: u32,
 }
 
 /// All blocks and segments of an image. None overlaps another.
@@ -148,6 +159,7 @@ struct Open {
     length: u64,
     /// Offset in the content at which the segment ends at the latest.
     limit: u64,
+    end: SegmentEnd,
     first_cluster: usize,
 }
 
@@ -159,6 +171,8 @@ struct Collector {
     /// Most bytes of content of a cluster, and of a segment.
     most: u64,
     segment_most: u64,
+    /// Whether ends of segments may follow inodes.
+    has_ends: bool,
     data_end: u64,
     segments: Segments,
     /// Index of each segment, by its offset.
@@ -179,6 +193,7 @@ impl Collector {
             algorithm: options.bare_codec().map_or(0, number_of),
             most: options.cluster_most() as u64,
             segment_most: options.segment_size().into(),
+            has_ends: options.inline() == Inline::Ends,
             data_end,
             segments: Segments { list: Vec::new(), clusters: Vec::new(), form },
             by_offset: HashTable::new(),
@@ -191,8 +206,10 @@ impl Collector {
 
     /// Adds the segments of a content.
     fn add(&mut self, image: &Image, place: &DataPlace, cuts: &Cuts) {
-        if self.form == Form::Clusters && place.layout == Layout::Plain {
-            self.add_plain(place, cuts);
+        match place.layout {
+            Layout::Plain if self.form == Form::Clusters => self.add_plain(place, place.size, cuts),
+            Layout::Inline if self.has_ends => self.add_plain(place, place.size - place.size % BLOCK, cuts),
+            _ => {}
         }
         let is_compressed = matches!(place.layout, Layout::CompressedFull | Layout::CompressedCompact);
         let map = if is_compressed && place.size > 0 { image.contents().map(place).ok() } else { None };
@@ -204,16 +221,19 @@ impl Collector {
         self.close();
     }
 
-    /// Adds the segments of a content without an index: none of it is compressed. Stops at a known segment, or at the end of the data.
-    fn add_plain(&mut self, place: &DataPlace, cuts: &Cuts) {
+    /// Adds the segments of a content without an index: none of it is compressed. `in_blocks` bytes are in blocks, the others follow the inode. Stops at a
+    /// known segment, or at the end of the data.
+    fn add_plain(&mut self, place: &DataPlace, in_blocks: u64, cuts: &Cuts) {
         let Some(first) = place.start.checked_mul(BLOCK) else { return };
         let mut start = 0;
         while start < place.size {
-            let offset = first.saturating_add(start);
-            if offset >= self.data_end || cuts.has(start) && self.is_known(offset) {
+            let is_end = start >= in_blocks;
+            let offset = if is_end { place.end } else { first.saturating_add(start) };
+            if !is_end && offset >= self.data_end || cuts.has(start) && self.is_known(offset) {
                 break;
             }
-            let length = (place.size.min(cuts.after(start, place.size)) - start).min(self.most);
+            let part = if is_end { place.size } else { in_blocks };
+            let length = (part.min(cuts.after(start, part)) - start).min(self.most);
             let kind = ExtentKind::Stored(Stored { offset, bytes: length as u32, form: ExtentForm::Plain });
             self.add_extent(&Extent { start, length, key: 0, entry: 0, kind }, cuts);
             start += length;
@@ -222,7 +242,8 @@ impl Collector {
     }
 
     fn add_extent(&mut self, extent: &Extent, cuts: &Cuts) {
-        let Some((offset, cluster)) = self.cluster_of(extent) else { return self.close() };
+        let end = self.end_of(extent);
+        let Some((offset, cluster)) = end.or_else(|| self.cluster_of(extent)) else { return self.close() };
         if self.open.as_ref().is_some_and(|open| open.limit <= extent.start) {
             self.close();
         }
@@ -235,16 +256,22 @@ impl Collector {
                 stored: 0,
                 length: 0,
                 limit: cuts.after(extent.start, extent.end()),
+                end: SegmentEnd::default(),
                 first_cluster,
             });
         }
         let Some(open) = &mut self.open else { return };
-        if open.offset + open.stored != offset || extent.end() > open.limit {
+        if end.is_none() && open.offset + open.stored != offset || extent.end() > open.limit {
             return self.forget();
         }
         open.stored += u64::from(cluster.size());
         open.length += u64::from(cluster.length);
         let first = open.first_cluster;
+        if end.is_some() {
+            open.end = SegmentEnd { offset, bytes: cluster.size() };
+            self.add_cluster(cluster);
+            return self.close();
+        }
         self.push(cluster, first);
     }
 
@@ -263,10 +290,28 @@ impl Collector {
             last.size_word += cluster.size();
             return;
         }
+        self.add_cluster(cluster);
+    }
+
+    fn add_cluster(&mut self, cluster: Cluster) {
         self.needed = self.needed.saturating_add(CLUSTER_MEMORY);
         if !self.is_full() {
             self.segments.clusters.push(cluster);
         }
+    }
+
+    /// Returns the offset of an extent after an inode, and the extent as a cluster. `None` if it is not an end that the encoder makes.
+    fn end_of(&self, extent: &Extent) -> Option<(u64, Cluster)> {
+        let ExtentKind::Stored(Stored { offset, bytes, form }) = extent.kind else { return None };
+        let length = u32::try_from(extent.length).ok().filter(|length| u64::from(*length) <= self.most)?;
+        let size_word = match form {
+            ExtentForm::Plain => length | STORED_BLOCK,
+            ExtentForm::Coded(Coded { algorithm, .. }) if algorithm == self.algorithm && bytes <= length => bytes,
+            ExtentForm::Coded(_) | ExtentForm::Interlaced => return None,
+        };
+        let cluster = Cluster { length, size_word };
+        let is_short = (1..=INLINE_MOST as u32).contains(&cluster.size());
+        (self.has_ends && is_short && offset >= self.data_end).then_some((offset, cluster))
     }
 
     /// Returns the offset of an extent, and the extent as a cluster. `None` if it is not a cluster that the encoder makes.
@@ -297,17 +342,19 @@ impl Collector {
     fn close(&mut self) {
         let is_full = self.is_full();
         let Some(open) = self.open.take() else { return };
-        let Open { offset, stored, length, first_cluster, .. } = open;
+        let Open { offset, stored, length, end, first_cluster, .. } = open;
         let Segments { list, clusters, .. } = &mut self.segments;
         let is_compressed = clusters[first_cluster..].iter().any(Cluster::is_compressed);
-        let is_valid = length <= self.segment_most && (!is_compressed || stored < length);
+        let most = if end.bytes > 0 { self.segment_most - 1 } else { self.segment_most };
+        let is_valid = length <= most && (!is_compressed || stored < length);
         let cluster_count = (clusters.len() - first_cluster) as u32;
         let numbers = u32::try_from(list.len()).ok().zip(u32::try_from(first_cluster).ok());
         let Some((index, first)) = numbers.filter(|_| is_valid && !is_full) else {
             clusters.truncate(first_cluster);
             return;
         };
-        list.push(Segment { offset, stored: stored as u32, is_compressed, first_cluster: first, cluster_count });
+        let stored = stored as u32;
+        list.push(Segment { offset, stored, is_compressed, end, first_cluster: first, cluster_count });
         self.by_offset.insert_unique(spread(offset), index, |index| spread(list[*index as usize].offset));
     }
 
@@ -333,7 +380,7 @@ impl Collector {
         let mut before = 0;
         segments.list.retain(|segment| {
             let keep = segment.offset >= before;
-            before = if keep { segment.offset + u64::from(segment.stored) } else { before };
+            before = if keep { segment.offset + u64::from(segment.stored - segment.end.bytes) } else { before };
             keep
         });
         Ok(segments)

@@ -27,8 +27,29 @@ pub(crate) enum Tail {
     None,
     /// At an offset of the packed inode.
     Packed(u64),
-    /// After the inode, as it is. This many bytes, less than a block; all pieces together end at the end of a block of the file.
+    /// After the inode, as it is. This many bytes, less than a block. Without compression, all pieces together end at the end of a block of the file.
     Inline(u32),
+    /// A cluster after the inode and its index.
+    Coded(CodedEnd),
+}
+
+/// A compressed end of a file that follows its inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodedEnd {
+    /// Bytes of content.
+    pub(crate) length: u32,
+    /// Bytes stored, less than a block.
+    pub(crate) bytes: u32,
+}
+
+impl Tail {
+    /// Returns the stored bytes that follow the inode.
+    pub(crate) fn inline_bytes(self) -> u32 {
+        match self {
+            Tail::None | Tail::Packed(_) => 0,
+            Tail::Inline(bytes) | Tail::Coded(CodedEnd { bytes, .. }) => bytes,
+        }
+    }
 }
 
 /// A range of a file that is stored together. It starts after the piece before.
@@ -76,7 +97,7 @@ pub(crate) trait Contents {
     /// Returns the pieces of a file that exists, in order.
     fn pieces(&self, owner: Owner) -> Box<dyn Iterator<Item = Piece> + '_>;
 
-    /// Reads the bytes of a file with [`Tail::Inline`] that are not in its pieces.
+    /// Reads the stored bytes of a file with [`Tail::Inline`] or [`Tail::Coded`] that are not in its pieces.
     ///
     /// # Errors
     /// A temporary file cannot be read; [`Error::Work`] if there are no such bytes.

@@ -13,7 +13,7 @@ use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tre
 
 use super::coder::ImageCoders;
 use super::contents::Contents;
-use super::layout_contents::LayoutContents;
+use super::layout_contents::{Kept, LayoutContents};
 use super::metadata::{ImageEnd, Source, write_metadata};
 use super::superblock::head_bytes;
 use super::tar_contents::TarContents;
@@ -125,9 +125,12 @@ impl<'s> DeviceWriter<'s> {
     /// # Errors
     /// Errors of [`DeviceWriter::add`], and hard links without a target.
     pub fn finish(self) -> Result<Summary, Error> {
-        let DeviceWriter { sink, contents, namespace, xattrs, options, start, .. } = self;
+        let DeviceWriter { sink, contents, namespace, mut xattrs, options, start, .. } = self;
         let finish = |contents: &dyn Contents, end: DeviceEnd, area: AreaCounts| {
-            let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+            let mut tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+            if options.marks_whiteouts {
+                xattrs.mark_whiteouts(&mut tree)?;
+            }
             let end_of_image = write_image(sink, &tree, contents, &xattrs, &options, &end)?;
             Ok(summary(&tree, end, area, end_of_image))
         };
@@ -142,7 +145,7 @@ impl<'s> DeviceWriter<'s> {
                     area.complete()?;
                 let padding = layout.end.next_multiple_of(BLOCK) - layout.end;
                 write(device, layout.end, &[0; BLOCK as usize][..padding as usize])?;
-                let contents = LayoutContents::new(&layout, &data_options, None);
+                let contents = LayoutContents::new(&layout, &data_options, Kept::default());
                 let device_blocks = layout.end.div_ceil(BLOCK);
                 let end = DeviceEnd { blocks: device_blocks, sum: checksum.unwrap_or(0), content_bytes };
                 let area = AreaCounts {
@@ -281,5 +284,6 @@ fn data_options(options: &Options) -> DataOptions {
         verify: false,
         looks_up: false,
         keep_tails: None,
+        keep_ends: None,
     }
 }

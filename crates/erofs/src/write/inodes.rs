@@ -67,10 +67,11 @@ impl Plan {
         let head = self.head();
         match self.body {
             Body::Listing | Body::Target if self.raw.layout == Layout::Inline => {
-                Extent { bytes: head + self.raw.size % self.block, in_one_block: true }
+                let bytes = head + self.raw.size % self.block;
+                Extent { bytes, together: bytes }
             }
-            Body::Map(map, _) => Extent { bytes: map.end(head), in_one_block: map.layout() == Layout::Inline },
-            _ => Extent { bytes: head, in_one_block: false },
+            Body::Map(map, _) => Extent { bytes: map.end(head), together: map.together(head) },
+            _ => Extent { bytes: head, together: 0 },
         }
     }
 }
@@ -108,9 +109,9 @@ impl Inodes<'_> {
         let xattr = self.xattr(node)?;
         let plan = self.completed(Plan { raw, xattr, body, block: self.block });
         match plan.extent() {
-            Extent { bytes, in_one_block: true } if bytes > self.block => {
+            Extent { together, .. } if together > self.block => {
                 let path = display_path(tree, node);
-                Err(Error::internal(format!("{path}: an inode of {bytes} bytes with the end of its content")))
+                Err(Error::internal(format!("{path}: an inode of {together} bytes with the end of its content")))
             }
             _ => Ok(plan),
         }

@@ -1,28 +1,34 @@
 //! The contents of an image, as a data area has stored them.
 
-use packline_blocks::{BlockPlace, DataLayout, DataOptions, Error, Extent, KeptTails};
+use packline_blocks::{
+    BlockPlace, DataLayout, DataOptions, Error, Extent, FileLayout, KeptTails, STORED_BLOCK, TailPlace,
+};
 use packline_runtime::TaskError;
 
-use super::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
+use super::contents::{Coded, CodedEnd, Content, Contents, Owner, Piece, Stored, Tail};
 use crate::options::BLOCK;
 
 /// A data area in which each extent is one piece.
 pub(super) struct LayoutContents<'a> {
     layout: &'a DataLayout,
     options: &'a DataOptions,
-    /// The tail ends, if they are not in the packed inode.
-    tails: Option<&'a KeptTails>,
+    kept: Kept<'a>,
     /// Offset in the packed inode of each fragment block, and its size.
     starts: Vec<u64>,
 }
 
+/// What is not in the data area, because it follows inodes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Kept<'a> {
+    /// Tail ends, if they are not in the packed inode.
+    pub(super) tails: Option<&'a KeptTails>,
+    /// Ends of blocks.
+    pub(super) ends: Option<&'a KeptTails>,
+}
+
 impl<'a> LayoutContents<'a> {
-    /// `options` and `tails`: those of the data area.
-    pub(super) fn new(
-        layout: &'a DataLayout,
-        options: &'a DataOptions,
-        tails: Option<&'a KeptTails>,
-    ) -> LayoutContents<'a> {
+    /// `options` and `kept`: those of the data area.
+    pub(super) fn new(layout: &'a DataLayout, options: &'a DataOptions, kept: Kept<'a>) -> LayoutContents<'a> {
         let mut starts = Vec::with_capacity(layout.fragments.len() + 1);
         let mut size = 0;
         starts.push(size);
@@ -30,7 +36,39 @@ impl<'a> LayoutContents<'a> {
             size += u64::from(fragment.length);
             starts.push(size);
         }
-        LayoutContents { layout, options, tails, starts }
+        LayoutContents { layout, options, kept, starts }
+    }
+
+    /// Returns the end of a file without a tail end.
+    fn end(&self, file: &FileLayout) -> Tail {
+        let last = self.layout.last_block(file).filter(|_| self.kept.ends.is_some());
+        let Some((number, place)) = last.and_then(|number| Some((number, self.layout.places.get(number)?))) else {
+            return Tail::None;
+        };
+        let whole = Extent { length: place.size(), place };
+        let cluster = self.layout.places.clusters(number).last();
+        let extent = cluster.map_or(whole, |cluster| Extent {
+            length: cluster.length,
+            place: BlockPlace { size_word: cluster.size_word, ..place },
+        });
+        match self.options.kept_bytes(&extent) {
+            0 => Tail::None,
+            bytes if extent.place.is_compressed() => Tail::Coded(CodedEnd { length: extent.length, bytes }),
+            bytes => Tail::Inline(bytes),
+        }
+    }
+
+    /// Returns what the data area has of an extent.
+    fn in_data(&self, mut extent: Extent) -> Option<Extent> {
+        match self.options.kept_bytes(&extent) {
+            0 => {}
+            _ if extent.place.is_compressed() => return None,
+            bytes => {
+                extent.length -= bytes;
+                extent.place.size_word = extent.length | STORED_BLOCK;
+            }
+        }
+        (extent.length > 0).then_some(extent)
     }
 }
 
@@ -52,9 +90,9 @@ impl Contents for LayoutContents<'_> {
         };
         let file = self.layout.files.get(number as usize)?;
         let tail = match file.tail {
-            Some(_) if self.tails.is_some() => Tail::Inline((file.size % BLOCK) as u32),
+            Some(_) if self.kept.tails.is_some() => Tail::Inline((file.size % BLOCK) as u32),
             Some(tail) => Tail::Packed(*self.starts.get(tail.fragment as usize)? + u64::from(tail.offset)),
-            None => Tail::None,
+            None => self.end(file),
         };
         Some(Content { size: file.size, tail })
     }
@@ -67,7 +105,10 @@ impl Contents for LayoutContents<'_> {
                 Box::new(fragments.flat_map(|index| layout.fragment_extents(index)).map(piece))
             }
             Owner::File(number) => match layout.files.get(number as usize) {
-                Some(file) => Box::new(layout.extents(file, self.options).map(piece)),
+                Some(file) => {
+                    let extents = layout.extents(file, self.options).filter_map(|extent| self.in_data(extent));
+                    Box::new(extents.map(piece))
+                }
                 None => Box::new(std::iter::empty()),
             },
         }
@@ -78,8 +119,10 @@ impl Contents for LayoutContents<'_> {
             Owner::File(number) => self.layout.files.get(number as usize),
             Owner::Packed => None,
         };
-        match (self.tails, file.and_then(|file| file.tail)) {
-            (Some(tails), Some(place)) => tails.read(place, to),
+        let end = file.and_then(|file| self.layout.last_block(file));
+        match (self.kept, file.and_then(|file| file.tail), end) {
+            (Kept { tails: Some(tails), .. }, Some(place), _) => tails.read(place, to),
+            (Kept { ends: Some(ends), .. }, None, Some(fragment)) => ends.read(TailPlace { fragment, offset: 0 }, to),
             _ => Err(Error::internal(format!("{owner:?} has no kept tail end"))),
         }
     }

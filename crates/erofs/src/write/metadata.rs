@@ -86,7 +86,8 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
         device_block_bits: source.device.map(|_| options.block_bits()),
     };
     let block = options.block();
-    let xattrs = if options.xattrs { Some(Xattrs::new(xattrs, tree, options.long_prefixes())?) } else { None };
+    let has_xattrs = options.xattrs || options.marks_whiteouts;
+    let xattrs = if has_xattrs { Some(Xattrs::new(xattrs, tree, options.long_prefixes())?) } else { None };
     let inodes = Inodes { tree, xattrs, maps, times, block };
     let shape = Shape::new(&inodes, source.data_end)?;
     let checksum = source.record.as_ref().map_or(0, EndRecord::checksum);

@@ -1,6 +1,6 @@
 //! Positions of inodes.
 //!
-//! What follows an inode inline must be in one block with it. The bytes left at the end of a block are used for later, smaller inodes.
+//! What follows an inode inline must be in one block. The bytes that are left at the end of a block are used for later, smaller inodes.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ const GAPS: usize = 32;
 pub(super) struct Extent {
     /// Bytes with what follows the inode.
     pub(super) bytes: u64,
-    /// Whether all bytes must be in one block; there are then at most as many as a block has.
-    pub(super) in_one_block: bool,
+    /// How many of the last bytes must be in one block: all, or at most as many as a block has without a slot.
+    pub(super) together: u64,
 }
 
 /// Chooses positions, which depend on the sequence of calls alone.
@@ -54,18 +54,21 @@ impl Placer {
             }
             return start;
         }
-        let left = self.block - self.end % self.block;
-        if extent.in_one_block && extent.bytes > left {
-            self.gaps.push(self.end..self.end + left);
-            self.end += left;
+        // Where the last bytes would start.
+        let at = (self.end + extent.bytes - extent.together) % self.block;
+        if at + extent.together > self.block {
+            let start = self.end + (self.block - at).next_multiple_of(SLOT);
+            let border = self.end.next_multiple_of(self.block).min(start);
+            let gaps = [self.end..border, border..start];
+            self.gaps.extend(gaps.into_iter().filter(|gap| !gap.is_empty()));
+            self.end = start;
         }
         let start = self.end;
         self.end += bytes;
         let least = self.end.saturating_sub(WINDOW);
         self.gaps.retain(|gap| gap.start >= least);
-        if self.gaps.len() > GAPS {
-            self.gaps.remove(0);
-        }
+        let surplus = self.gaps.len().saturating_sub(GAPS);
+        self.gaps.drain(..surplus);
         start
     }
 }
@@ -85,16 +88,20 @@ mod tests {
             let mut placed = Vec::new();
             let mut wanted = 0;
             for _ in 0..20_000 {
-                let in_one_block = random.below(2) == 0;
-                let most = if in_one_block { BLOCK - 32 } else { 9000 };
+                let kind = random.below(3);
+                let most = if kind == 0 { BLOCK - 32 } else { 9000 };
                 let most = 1 + random.below(most);
-                let extent = Extent { bytes: 32 + random.below(most), in_one_block };
+                let bytes = 32 + random.below(most);
+                let together = match kind {
+                    0 => bytes,
+                    1 => 0,
+                    _ => random.below(bytes.min(BLOCK - 32)),
+                };
+                let extent = Extent { bytes, together };
                 let before = placer.end();
                 let at = placer.place(extent);
                 assert!(at >= start && at.is_multiple_of(SLOT) && at + WINDOW >= before);
-                if in_one_block {
-                    assert!(at % BLOCK + extent.bytes <= BLOCK);
-                }
+                assert!((at + bytes - together) % BLOCK + together <= BLOCK);
                 placed.push(at..at + extent.bytes);
                 wanted += extent.bytes.next_multiple_of(SLOT);
             }

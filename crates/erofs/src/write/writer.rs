@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use packline_blocks::{
-    ClusterSize, CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, KeepTails, Layout,
-    MEMORY_CHECK, Override, Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
+    ClusterSize, CompleteData, Counts, DataArea, DataLayout, DataOptions, Error, FileHints, KeepEnds, KeepTails,
+    Layout, MEMORY_CHECK, Override, Progress, ReadBack, Saved, Sharing, Start, TreeMemory, block_at, report_data,
 };
 use packline_engine::{Config, QueueStats, Stats, WorkerStats};
 use packline_runtime::{Observer, Sink, Unobserved};
 use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tree};
 
 use super::coder::ImageCoders;
-use super::layout_contents::LayoutContents;
+use super::layout_contents::{Kept, LayoutContents};
 use super::metadata::{ImageEnd, Source, write_metadata};
 use super::record::{DataFacts, EndRecord};
-use super::zeros;
+use super::zeros::Holes;
 use crate::format::inode::EXTENDED_BYTES;
-use crate::options::{BLOCK, Form, Options};
+use crate::options::{BLOCK, Form, INLINE_MOST, Inline, Options};
 use crate::xattrs::XattrTable;
 
 /// Counts of what was written.
@@ -124,7 +124,7 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// Errors of [`Writer::finish`]; with [`Start::verify`] also [`Error::ReadBack`].
     pub fn finish_with(self, observer: &mut dyn Observer) -> Result<Summary, Error> {
-        let Writer { coders, data, data_options, namespace, xattrs, options, start, .. } = self;
+        let Writer { coders, data, data_options, namespace, mut xattrs, options, start, .. } = self;
         let complete = data.complete()?;
         let mut record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
         let CompleteData {
@@ -136,15 +136,21 @@ impl<'s> Writer<'s> {
             sink,
             mut written,
             tails,
+            ends,
             mut workers,
             ..
         } = complete;
-        let zeros = zeros::store(&options, &coders, &mut layout, &mut *sink, &mut written)?;
+        let holes = Holes { options: &options, data_options: &data_options, coders: &coders };
+        let zeros = holes.store(&mut layout, &mut *sink, &mut written)?;
         if let (Some(record), Some(stored)) = (&mut record, &zeros) {
             record.add(&stored.bytes);
         }
-        let tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
-        let contents = LayoutContents::new(&layout, &data_options, tails.as_ref());
+        let mut tree = namespace.finish().map_err(|error| error.in_input(&start.input))?;
+        if options.marks_whiteouts {
+            xattrs.mark_whiteouts(&mut tree)?;
+        }
+        let kept = Kept { tails: tails.as_ref(), ends: ends.as_ref() };
+        let contents = LayoutContents::new(&layout, &data_options, kept);
         let source = Source {
             tree: &tree,
             contents: &contents,
@@ -188,16 +194,30 @@ impl<'s> Writer<'s> {
         self.namespace.add(entry, payload, xattr).map_err(|error| error.in_input(&self.start.input))?;
         self.entries += 1;
         if let Some((number, size)) = file {
-            // A flat image has no packed inode; the end of a file must be in one block with its inode.
-            let tail = EXTENDED_BYTES as u64 + self.xattrs.most_bytes(xattr) + size % BLOCK;
-            let is_alone = self.options.form() == Form::Flat && tail > BLOCK;
-            let fragments = if is_alone { Override::Off } else { hints.fragments };
+            let hints = self.tail_hints(size, xattr, hints);
             if self.data.has_long_list(size) {
                 self.lend_memory(size)?;
             }
-            self.data.feed(number, size, FileHints { fragments, ..hints }, source)?;
+            self.data.feed(number, size, hints, source)?;
         }
         if self.entries.is_multiple_of(MEMORY_CHECK) { self.lend_memory(0) } else { Ok(()) }
+    }
+
+    /// Decides whether the tail end of a file is kept, to follow its inode.
+    fn tail_hints(&self, size: u64, xattr: u32, hints: FileHints) -> FileHints {
+        // The end of a file must be in one block with its inode.
+        let head = EXTENDED_BYTES as u64 + self.xattrs.most_bytes(xattr);
+        let is_alone = head + size % BLOCK > BLOCK;
+        let off = FileHints { fragments: Override::Off, ..hints };
+        match (self.options.form(), self.options.inline()) {
+            (Form::Flat, _) if is_alone => off,
+            (Form::Clusters, Inline::SmallFiles) if size < BLOCK && !is_alone => {
+                FileHints { fragments: Override::On, compress: Override::None, ..hints }
+            }
+            // There is no packed inode.
+            (Form::Clusters, Inline::SmallFiles | Inline::Ends) => off,
+            _ => hints,
+        }
     }
 
     /// `next`: size of the file that is fed next, or 0.
@@ -232,6 +252,7 @@ fn named(error: Error, tree: &Tree, data: &DataLayout) -> Error {
 /// Returns how contents are stored. The superblock has the first block alone.
 fn data_options(options: &Options, start: &Start) -> DataOptions {
     let compresses = options.bare_codec().is_some();
+    let kept = || KeepTails { scratch: start.scratch.clone() };
     DataOptions {
         block_size: options.segment_size(),
         fragment_size: options.segment_size().into(),
@@ -257,6 +278,7 @@ fn data_options(options: &Options, start: &Start) -> DataOptions {
         checksum: true,
         verify: start.verify,
         looks_up: options.looks_up() && !start.lookup.is_empty(),
-        keep_tails: (options.form() == Form::Flat).then(|| KeepTails { scratch: start.scratch.clone() }),
+        keep_tails: (options.form() == Form::Flat || options.inline() == Inline::SmallFiles).then(kept),
+        keep_ends: (options.inline() == Inline::Ends).then(|| KeepEnds { most: INLINE_MOST as u32, kept: kept() }),
     }
 }

@@ -47,6 +47,7 @@ impl<'x> Xattrs<'x> {
                 *uses += 1;
             }
         }
+        let used_sets: Vec<u32> = (0..).zip(&uses).filter(|(_, uses)| **uses > 0).map(|(set, _)| set).collect();
         let of_set = |(set, uses): (u32, u32)| sets.pairs(set).map(move |pair| (pair, u64::from(uses)));
         let mut pairs: Vec<((u32, u32), u64)> = (0..).zip(uses).flat_map(of_set).collect();
         pairs.sort_unstable();
@@ -57,12 +58,14 @@ impl<'x> Xattrs<'x> {
         });
         let mut xattrs = Xattrs { sets, long, shared: Vec::new(), shared_bytes: 0 };
         for (pair, uses) in pairs {
-            let bytes = entry_bytes(&xattrs.key(pair.0), sets.value(pair.1));
+            let bytes = xattrs.entry_bytes(pair);
             if bytes + uses * SHARED_BYTES < uses * bytes {
-                xattrs.share(pair, bytes)?;
+                xattrs.shared.push(Shared { pair, number: 0 });
             }
         }
+        xattrs.drop_unused(&used_sets);
         xattrs.shared.shrink_to_fit();
+        xattrs.number()?;
         Ok(xattrs)
     }
 
@@ -71,24 +74,48 @@ impl<'x> Xattrs<'x> {
         xattr::shortened(self.sets.key(index), &self.long)
     }
 
-    fn share(&mut self, pair: (u32, u32), bytes: u64) -> Result<(), Error> {
-        let number = u32::try_from(self.shared_bytes / SHARED_UNIT).map_err(|_| Error::Limit {
-            what: format!("{} bytes of extended attributes that inodes share", self.shared_bytes),
-            expected: "less than 16 GiB".into(),
-        })?;
-        self.shared.push(Shared { pair, number });
-        self.shared_bytes += bytes;
+    fn entry_bytes(&self, (key, value): (u32, u32)) -> u64 {
+        entry_bytes(&self.key(key), self.sets.value(value))
+    }
+
+    /// Drops the attributes that no set shares, because a set shares only so many. `sets`: those that inodes have.
+    fn drop_unused(&mut self, sets: &[u32]) {
+        if sets.iter().all(|set| self.sets.pairs(*set).count() <= SHARED_MOST) {
+            return;
+        }
+        let mut is_used = vec![false; self.shared.len()];
+        for index in sets.iter().flat_map(|set| self.places(*set)).filter_map(|(_, index)| index) {
+            is_used[index] = true;
+        }
+        let mut is_used = is_used.into_iter();
+        self.shared.retain(|_| is_used.next().unwrap_or(false));
+    }
+
+    /// Numbers the shared attributes.
+    fn number(&mut self) -> Result<(), Error> {
+        for index in 0..self.shared.len() {
+            self.shared[index].number = u32::try_from(self.shared_bytes / SHARED_UNIT).map_err(|_| Error::Limit {
+                what: format!("{} bytes of extended attributes that inodes share", self.shared_bytes),
+                expected: "less than 16 GiB".into(),
+            })?;
+            self.shared_bytes += self.entry_bytes(self.shared[index].pair);
+        }
         Ok(())
     }
 
-    /// Returns key and value of each attribute of a set, with its number if the set shares it.
-    fn parts(&self, set: u32) -> impl Iterator<Item = ((u32, u32), Option<u32>)> {
+    /// Returns key and value of each attribute of a set, with its index in `shared` if the set shares it.
+    fn places(&self, set: u32) -> impl Iterator<Item = ((u32, u32), Option<usize>)> {
         let mut left = SHARED_MOST;
         self.sets.pairs(set).map(move |pair| {
             let found = self.shared.binary_search_by_key(&pair, |shared| shared.pair).ok().filter(|_| left > 0);
             left -= usize::from(found.is_some());
-            (pair, found.map(|index| self.shared[index].number))
+            (pair, found)
         })
+    }
+
+    /// Returns key and value of each attribute of a set, with its number if the set shares it.
+    fn parts(&self, set: u32) -> impl Iterator<Item = ((u32, u32), Option<u32>)> {
+        self.places(set).map(|(pair, found)| (pair, found.map(|index| self.shared[index].number)))
     }
 
     /// Whether a set exists.

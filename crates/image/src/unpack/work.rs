@@ -87,6 +87,8 @@ pub(super) struct OpenedFile {
     pub(super) number: u32,
     pub(super) staged: StagedEntry,
     pub(super) file: DestinationFile,
+    /// Where the last of the bytes that this job wrote end.
+    end: u64,
 }
 
 impl JobRunner<'_> {
@@ -139,7 +141,7 @@ impl JobRunner<'_> {
         let staged = self.staged(number)?;
         let file =
             staged.make(|directory, name| directory.create(name)).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(OpenedFile { number, staged, file })
+        Ok(OpenedFile { number, staged, file, end: 0 })
     }
 
     /// Sets a file's attributes and moves it into place.
@@ -224,9 +226,9 @@ impl JobRunner<'_> {
             self.damaged(number..number + 1 + sharing, cause)?;
         }
         let made = self.create(number);
-        let Some(opened) = self.outcome.keep(made)? else { return Ok(None) };
+        let Some(mut opened) = self.outcome.keep(made)? else { return Ok(None) };
         let written = match &tail {
-            Ok(tail) => self.write(&opened, tail, 0)? && self.complete_or_give_up(&opened)?,
+            Ok(tail) => self.write(&mut opened, tail, 0)? && self.complete_or_give_up(&opened)?,
             Err(_) => self.finish(&opened)?,
         };
         if written {
@@ -238,8 +240,9 @@ impl JobRunner<'_> {
     }
 
     /// Writes; returns false if that failed and unpacking continues.
-    fn write(&mut self, opened: &OpenedFile, bytes: &[u8], offset: u64) -> Result<bool, Error> {
+    fn write(&mut self, opened: &mut OpenedFile, bytes: &[u8], offset: u64) -> Result<bool, Error> {
         let written = opened.file.write_at(bytes, offset).map_err(|refusal| self.refused(opened.number, refusal));
+        opened.end = opened.end.max(offset + bytes.len() as u64);
         self.outcome.counts.written_bytes += bytes.len() as u64;
         Ok(self.outcome.keep(written)?.is_some())
     }
@@ -317,7 +320,7 @@ impl JobRunner<'_> {
     fn write_all(&mut self, part: &Part, opened: &mut Vec<OpenedFile>, bytes: &[u8], offset: u64) -> Result<(), Error> {
         let mut at = 0;
         while at < opened.len() {
-            if self.write(&opened[at], bytes, offset)? {
+            if self.write(&mut opened[at], bytes, offset)? {
                 at += 1;
             } else {
                 let failed = opened.remove(at);
@@ -356,7 +359,7 @@ impl JobRunner<'_> {
     fn reopen(&self, number: u32, id: packline_tree::destination::FileId) -> Result<OpenedFile, Error> {
         let staged = self.staged(number)?;
         let file = staged.directory().reopen(staged.name(), id).map_err(|refusal| self.refused(number, refusal))?;
-        Ok(OpenedFile { number, staged, file })
+        Ok(OpenedFile { number, staged, file, end: 0 })
     }
 
     /// Finishes the files if this was their last job.
@@ -385,10 +388,13 @@ impl JobRunner<'_> {
 
     fn finish(&mut self, opened: &OpenedFile) -> Result<bool, Error> {
         let size = self.planned(opened.number).size;
-        let sized = opened.file.set_size(size).map_err(|refusal| self.refused(opened.number, refusal));
-        if self.outcome.keep(sized)?.is_none() {
-            opened.staged.give_up();
-            return Ok(false);
+        // A file that was just written up to its end has its size.
+        if opened.end != size {
+            let sized = opened.file.set_size(size).map_err(|refusal| self.refused(opened.number, refusal));
+            if self.outcome.keep(sized)?.is_none() {
+                opened.staged.give_up();
+                return Ok(false);
+            }
         }
         self.complete_or_give_up(opened)
     }

@@ -44,9 +44,7 @@ fn padding(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     if let Err(error) = image.store().read(end, &mut bytes) {
         return report.unread(None, error);
     }
-    if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
-        report.note(end + at as u64, format!("{length} bytes after the image, not all zero"), "padding");
-    }
+    report.bytes_after(end, length, &bytes);
     Ok(())
 }
 

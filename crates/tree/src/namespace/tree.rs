@@ -124,6 +124,11 @@ impl Tree {
         self.store.inode(inode).xattr
     }
 
+    /// Replaces the index of the attribute set.
+    pub fn set_xattr(&mut self, inode: InodeId, set: u32) {
+        self.store.inodes[inode.index()].xattr = set;
+    }
+
     /// Number of names. 1 for a directory.
     pub fn links(&self, inode: InodeId) -> u32 {
         self.store.inode(inode).links

@@ -157,8 +157,9 @@ zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.
 packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
 there.\n\
 # EROFS images\n\
-Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the largest \
-content of a cluster, which is the unit of compression; Linux reads whole clusters. --kernel chooses the features of the \
+Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the \
+content of a cluster, which is the unit of compression; Linux reads whole clusters. In images for Linux before 6.15, a \
+cluster may have up to an eighth more content. --kernel chooses the features of the \
 image: each version adds features that make images smaller. The label and the UUID of a source image are not \
 copied; --label and --uuid set them.\n\
 # Errors and changing files\n\

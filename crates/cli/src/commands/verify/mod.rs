@@ -25,7 +25,6 @@ use crate::args::{Command, Invocation, wrong};
 use crate::commands::recovery::sidecar_beside;
 use crate::ui::escape::{Escape, escaped_path, put_json};
 use crate::ui::failure::Failure;
-use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::progress::Bar;
 use crate::ui::report;
@@ -167,8 +166,8 @@ impl Verify {
             Archive::Image(image) => {
                 // A device does not end with its image.
                 let file = file.filter(OpenedFile::is_regular);
-                let tree = file.as_ref().filter(|_| self.notes).and_then(|file| appended_tree(file).ok().flatten());
-                self.verify_image(&image, tree, &resources, options, io)?;
+                let tree = file.as_ref().map_or(Ok(None), appended_tree);
+                self.verify_image(&image, &tree, &resources, options, io)?;
                 match file {
                     Some(file) => Ok(packline::requests::refuse_incomplete_tree(&file)?),
                     None => Ok(()),
@@ -183,14 +182,14 @@ impl Verify {
     fn verify_image(
         &self,
         image: &OpenedImage,
-        tree: Option<AppendedTree>,
+        tree: &Result<Option<AppendedTree>, packline::Error>,
         resources: &Resources,
         options: &RunOptions,
         io: &mut Io,
     ) -> Result<(), Failure> {
         let bar = (io.terminal && !self.quiet && !self.json).then(|| Bar::new(&io.drawn));
         let repeated = Repeated::default();
-        let mut printer = Printer { io, image, tree, repeated, bar, verify: self, failed: None };
+        let mut printer = Printer { io, image, repeated, bar, verify: self, failed: None };
         let verified = packline_image::verify(image, resources, &mut printer);
         if let Some(bar) = printer.bar.take() {
             bar.clear();
@@ -199,19 +198,20 @@ impl Verify {
         let printed = printer.failed.take().map_or(Ok(()), Err);
         let totals = verified?;
         let path = &image.display_path;
-        let shown = (totals_object(image, &totals), self.image_totals(image, &totals), totals.content);
+        let trees = trees(image, tree);
+        let shown = (totals_object(image, &totals), self.image_totals(image, &totals, &trees), totals.content);
         let printed = printed.and_then(|()| self.report(path, shown, options, io));
         outcome(totals.faults, printed)
     }
 
     /// Returns the totals of an image as text.
-    fn image_totals(&self, image: &OpenedImage, totals: &Verified) -> String {
+    fn image_totals(&self, image: &OpenedImage, totals: &Verified, trees: &str) -> String {
         let hint = match totals.notes {
             1 if !self.notes => " (--notes prints it)",
             2.. if !self.notes => " (--notes prints them)",
             _ => "",
         };
-        totals_text(image, totals, hint)
+        totals_text(image, totals, hint, trees)
     }
 
     /// Adds the name of a file to an object about it.
@@ -245,8 +245,6 @@ const UNCOMPARED: &str = "; contents are read without it, but changes that no de
 struct Printer<'p> {
     io: &'p mut Io,
     image: &'p OpenedImage,
-    /// The hash tree after the image, if notes are printed.
-    tree: Option<AppendedTree>,
     /// Printed findings, unless JSON is printed, which has each finding.
     repeated: Repeated,
     bar: Option<Bar>,
@@ -264,18 +262,6 @@ pub(crate) fn outcome(faults: u64, printed: Result<(), Failure>) -> Result<(), F
 }
 
 impl Printer<'_> {
-    /// Names the hash tree in the finding that the bytes after the image are not padding. Returns the way to check the tree.
-    fn name_tree(&self, finding: &mut Finding) -> &'static str {
-        let Some(tree) = &self.tree else { return "" };
-        let at = tree.at.checked_sub(self.image.volume.facts().origin);
-        if finding.severity != Severity::Note || at != Some(finding.offset) {
-            return "";
-        }
-        finding.what = hash_tree::follows(tree);
-        finding.expected.clear();
-        "; 'packline verify --roothash HASH' compares it"
-    }
-
     fn print(&mut self, line: &str) {
         if self.failed.is_some() {
             return;
@@ -302,18 +288,17 @@ impl Printer<'_> {
 }
 
 impl Examiner for Printer<'_> {
-    fn found(&mut self, mut finding: Finding) {
+    fn found(&mut self, finding: Finding) {
         if self.failed.is_some() || finding.severity == Severity::Note && !self.verify.notes {
             return;
         }
-        let hint = self.name_tree(&mut finding);
         if self.verify.json {
             return self.print(&format!("{}\n", self.verify.named(&self.image.display_path, object(&finding))));
         }
         if self.repeated.counts(&finding) {
             return;
         }
-        let hint = if finding.what == DAMAGED_RECORD { UNCOMPARED } else { hint };
+        let hint = if finding.what == DAMAGED_RECORD { UNCOMPARED } else { "" };
         self.print_text(&format!("{}{hint}", text(&finding)));
         if let Some(further) = self.repeated.remember(finding) {
             self.print_text(&further);
@@ -349,16 +334,26 @@ fn object(finding: &Finding) -> Value {
     Value::Object(object)
 }
 
-/// `hint` follows the number of notes.
-fn totals_text(image: &OpenedImage, totals: &Verified, hint: &str) -> String {
+/// Returns text about the hash trees that were not compared: the one after an image, and the one next to it.
+fn trees(image: &OpenedImage, after: &Result<Option<AppendedTree>, packline::Error>) -> String {
+    let appended = match after {
+        Ok(Some(tree)) => format!("the hash tree at byte {}", tree.at),
+        Ok(None) => String::new(),
+        Err(_) => "the damaged hash tree after the image".to_string(),
+    };
+    let file = packline_runtime::beside_image(&image.display_path, ".verity");
+    let beside = if file.is_file() { file.escaped() } else { String::new() };
+    let text = |tree: String| format!("; {tree} was not compared (--roothash HASH compares it)");
+    [appended, beside].into_iter().filter(|tree| !tree.is_empty()).map(text).collect()
+}
+
+/// `hint` follows the number of notes, and `trees` is text about hash trees.
+fn totals_text(image: &OpenedImage, totals: &Verified, hint: &str, trees: &str) -> String {
     let mut verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
     if totals.notes > 0 {
         verdict.push_str(&format!(", {}{hint}", count(totals.notes, "note")));
     }
-    let hash_tree = packline_runtime::beside_image(&image.display_path, ".verity");
-    if hash_tree.is_file() {
-        verdict.push_str(&format!("; {} was not compared (--roothash HASH compares it)", hash_tree.escaped()));
-    }
+    verdict.push_str(trees);
     let contents = match &image.file_system {
         FileSystem::SquashFs(_) => {
             verdict.push_str(&unchecked_text(totals));

@@ -55,6 +55,12 @@ impl ImageOptions {
         self.path.is_some() || self.nid.is_some()
     }
 
+    /// Lets the number 0 stand for the root.
+    pub fn with_zero_for_root(mut self) -> ImageOptions {
+        self.nid = self.nid.filter(|number| *number != 0);
+        self
+    }
+
     pub fn open(&self, checksum: SuperblockChecksum, io: &mut Io) -> Result<ErofsImage, Failure> {
         let place = place(&self.image, Some(self.offset), io)?.with_devices(self.device.clone());
         Ok(place.open_erofs(checksum, metadata_cache(None))?)

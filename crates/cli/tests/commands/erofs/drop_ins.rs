@@ -100,6 +100,10 @@ fn fsck_extracts_a_part() {
     assert_eq!(sandbox.names_in("a"), ["copy", "empty", "holes", "noise", "small", "text", "tool"]);
     sandbox.good(&["fsck.erofs", &format!("--nid={}", number("/a")), "--extract=again", name]);
     assert_eq!(sandbox.names_in("again").len(), 7);
+    // The number 0 is the root.
+    sandbox.good(&["fsck.erofs", "--nid=0", "--extract", name]);
+    sandbox.good(&["fsck.erofs", "--nid=0", "--extract=all", name]);
+    assert!(sandbox.read("all/a/text") == tree::text());
     sandbox.good(&["fsck.erofs", "--path=a/small", "--extract=file", name]);
     assert_eq!(sandbox.read_text("file"), "small\n");
     let message = sandbox.bad(1, &["fsck.erofs", "--path=a/text", "--extract=file", name]);

@@ -43,7 +43,12 @@ fn ends_of_files_follow_their_inodes_by_default() {
         assert!(made(&sandbox, &[options]) > inline + 150 * 4096, "{options}");
         assert!(FILES.iter().all(|path| layout(&sandbox, path) != "2"), "{options}");
     }
-    made(&sandbox, &["-zlz4", "-Einline_data"]);
+    let small = made(&sandbox, &["-zlz4", "-Einline_data"]);
+    assert_eq!(layout(&sandbox, FILES[0]), "2");
+    assert!(made(&sandbox, &["-zlz4", "-Enoinline_data"]) > small + 150 * 2048);
+    assert!(made(&sandbox, &["-zlz4", "-Eztailpacking"]) < small);
+    let text = sandbox.good(&["dump.erofs", "-s", "image"]).text();
+    assert!(text.contains("ztailpacking") && text.contains("5.17"), "{text}");
     made(&sandbox, &["-E48bit,inline_data"]);
 }
 
@@ -94,4 +99,42 @@ fn an_index_of_a_tar_has_starts_of_attribute_names() {
     sandbox.write("image", [sandbox.read("index"), sandbox.read("tree.tar")].concat());
     assert_eq!(sandbox.good(&["diff", "image", "tree.sqfs"]).text(), "");
     sandbox.good(&["verify", "-q", "image"]);
+}
+
+#[test]
+fn a_directory_with_whiteouts_is_marked_for_overlayfs() {
+    if !tools::root() || !tools::need(&["mknod", "setfattr", "setpriv"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    sandbox.shell("mkdir -p t/a t/b && mknod t/a/gone c 0 0 && echo kept > t/a/kept && setfattr -n user.a -v 1 t/a");
+    let written = |options: &[&str]| {
+        sandbox.good(&[&["mkfs.erofs", "--quiet", "image", "t"], options].concat());
+        sandbox.good(&["verify", "-q", "image"]);
+    };
+    sandbox.good(&["pack", "-q", "t", "plain.sqfs"]);
+    sandbox.shell("setfattr -n trusted.overlay.origin t/a");
+    sandbox.good(&["pack", "-q", "t", "marked.sqfs"]);
+    sandbox.shell("setfattr -x trusted.overlay.origin t/a");
+    for options in [&[][..], &["-zlz4"], &["--ovlfs-strip=0"], &["--blobdev=blob", "--chunksize=4096"]] {
+        written(options);
+        assert_eq!(sandbox.good(&["diff", "image", "marked.sqfs"]).text(), "", "{options:?}");
+    }
+    if mount::kernel_mounts_erofs("none") {
+        // Without the attribute, overlayfs lists the whiteout.
+        written(&[]);
+        let mounted = Mounted::erofs_at(&sandbox.at("image"), 0).unwrap();
+        sandbox.shell("mkdir upper work merged");
+        let line = format!(
+            "mount -t overlay none merged -o lowerdir={0}/b:{0},ro && ls merged/a; umount merged",
+            mounted.path().display()
+        );
+        assert_eq!(sandbox.shell(&line).text(), "kept\n");
+    }
+    written(&["--ovlfs-strip"]);
+    assert_eq!(sandbox.good(&["list", "image"]).text(), "a\na/kept\nb\n");
+    sandbox.shell("tar -C t -cf t.tar .");
+    written(&["--clean"]);
+    sandbox.good(&["mkfs.erofs", "--quiet", "--tar=f", "image", "t.tar"]);
+    assert_eq!(sandbox.good(&["diff", "image", "plain.sqfs"]).status, 0);
 }

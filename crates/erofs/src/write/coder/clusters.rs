@@ -6,10 +6,14 @@ use packline_codec::{Capacity, CodecError, Fitted, FittingEncoder, Outcome, Spec
 
 use super::{Decoding, ImageCoders};
 use crate::format::cluster::without_padding;
-use crate::options::BLOCK;
+use crate::options::{BLOCK, INLINE_MOST};
 
 /// Bytes of a block.
 const UNIT: usize = BLOCK as usize;
+/// Bytes of the map of a file that is a cluster after its inode. A file that is not compressed has none.
+const MAP: usize = 24;
+/// Least bytes of a block that must be unused for a cut before it: the end that is then compressed alone is longer.
+const CUT_LEAST: usize = UNIT / 8;
 /// Raised whenever segments are stored in other clusters, though the codec's encoder has not changed.
 const REVISION: u32 = 2;
 /// Content of a block in bytes, of the first cluster of a segment.
@@ -59,20 +63,33 @@ pub(in crate::write) struct SegmentCodec {
     codec: Spec,
     /// Most bytes of content of a cluster.
     most: usize,
+    /// The segment size, if the end of a shorter segment may have less than a block.
+    ends: Option<usize>,
     /// Created on first use.
     encoder: Option<Box<dyn FittingEncoder>>,
     decoding: Decoding,
+    /// A result that may be replaced by a shorter one.
+    whole: Vec<u8>,
 }
 
 impl SegmentCodec {
     pub(in crate::write) fn new(image: &ImageCoders) -> SegmentCodec {
-        let most = image.cluster_most;
-        SegmentCodec { codec: image.codec.clone(), most, encoder: None, decoding: image.decoding() }
+        let ImageCoders { codec, cluster_most, ends, .. } = image;
+        let decoding = image.decoding();
+        SegmentCodec {
+            codec: codec.clone(),
+            most: *cluster_most,
+            ends: *ends,
+            encoder: None,
+            decoding,
+            whole: Vec::new(),
+        }
     }
 
-    /// Names what determines the clusters of a segment, besides the codec and the largest cluster.
-    pub(super) fn form(codec: &Spec) -> String {
-        format!("clusters in blocks of {UNIT} bytes, revisions {REVISION} and {}", codec.fitting_revision())
+    /// Names what determines the clusters of a segment, besides the codec and the largest cluster. `ends`: whether ends may have less than a block.
+    pub(super) fn form(codec: &Spec, ends: bool) -> String {
+        let ends = if ends { ", short ends" } else { "" };
+        format!("clusters in blocks of {UNIT} bytes{ends}, revisions {REVISION} and {}", codec.fitting_revision())
     }
 
     fn fit(&mut self, content: &[u8], capacity: Capacity, to: &mut [u8]) -> Result<Option<Fitted>, CodecError> {
@@ -133,13 +150,64 @@ impl SegmentCodec {
         Ok(Some(Cluster { length: length as u32, size_word: size as u32 | STORED_BLOCK }))
     }
 
-    /// Whether `stored` are the blocks of a cluster with this content.
-    fn is_cluster_of(&mut self, content: &[u8], stored: &[u8], is_compressed: bool) -> bool {
-        if content.len() > self.most || stored.is_empty() || !stored.len().is_multiple_of(UNIT) {
+    /// Stores all of `content`, the end of a segment that is shorter than others, at the start of `to`, and adds its clusters: as blocks, or with an end
+    /// of less than a block. Returns the stored bytes; `None` if there is no space.
+    fn end(&mut self, content: &[u8], to: &mut [u8], clusters: &mut Vec<Cluster>) -> Result<Option<usize>, CodecError> {
+        if to.len() < content.len() {
+            return Ok(None);
+        }
+        let length = content.len() as u32;
+        let all = self.fit(content, Capacity::Any, to)?.map(|fitted| fitted.stored);
+        if let Some(stored) = all.filter(|stored| *stored <= INLINE_MOST && stored + MAP < content.len()) {
+            clusters.push(Cluster { length, size_word: stored as u32 });
+            return Ok(Some(stored));
+        }
+        let Some(stored) = all.filter(|stored| stored.next_multiple_of(UNIT) < content.len()) else {
+            return Ok(Some(plain_end(content, to, clusters)));
+        };
+        let unused = stored.next_multiple_of(UNIT) - stored;
+        if unused >= CUT_LEAST {
+            self.whole.clear();
+            self.whole.extend_from_slice(&to[..stored]);
+            if let Some(size) = self.cut_end(content, to, clusters)? {
+                return Ok(Some(size));
+            }
+            to[..stored].copy_from_slice(&self.whole);
+        }
+        let size = pad(stored, to);
+        clusters.push(Cluster { length, size_word: size as u32 });
+        Ok(Some(size))
+    }
+
+    /// Stores `content` as a cluster of whole blocks, and an end of less than a block. `None` if there is no such end.
+    fn cut_end(
+        &mut self,
+        content: &[u8],
+        to: &mut [u8],
+        clusters: &mut Vec<Cluster>,
+    ) -> Result<Option<usize>, CodecError> {
+        let fitted = self.fit(content, Capacity::Units, to)?.filter(|fitted| fitted.content < content.len());
+        let Some(Fitted { content: cut, stored }) = fitted else { return Ok(None) };
+        let size = pad(stored, to);
+        let (start, rest) = content.split_at(cut);
+        if size >= start.len() || to.len() - size < rest.len() {
+            return Ok(None);
+        }
+        let end = self.fit(rest, Capacity::Any, &mut to[size..])?.map(|fitted| fitted.stored);
+        let Some(end) = end.filter(|end| *end <= INLINE_MOST) else { return Ok(None) };
+        clusters.push(Cluster { length: start.len() as u32, size_word: size as u32 });
+        clusters.push(Cluster { length: rest.len() as u32, size_word: end as u32 });
+        Ok(Some(size + end))
+    }
+
+    /// Whether `stored` are the bytes of a cluster with this content. `may_end`: whether they may be less than a block.
+    fn is_cluster_of(&mut self, content: &[u8], stored: &[u8], is_compressed: bool, may_end: bool) -> bool {
+        let is_end = may_end && stored.len() <= INLINE_MOST;
+        if content.len() > self.most || stored.is_empty() || !(is_end || stored.len().is_multiple_of(UNIT)) {
             return false;
         }
         if !is_compressed {
-            let padded = stored.len() == content.len().next_multiple_of(UNIT);
+            let padded = stored.len() == if is_end { content.len() } else { content.len().next_multiple_of(UNIT) };
             return padded && stored.starts_with(content) && stored[content.len()..].iter().all(|byte| *byte == 0);
         }
         let Some(coded) = without_padding(stored, UNIT) else { return false };
@@ -152,7 +220,13 @@ impl BlockCodec for SegmentCodec {
     fn encode(&mut self, src: &[u8], dst: &mut [u8], clusters: &mut Vec<Cluster>) -> Result<Outcome, CodecError> {
         let mut content = src;
         let mut at = 0;
+        let has_end = self.ends.is_some_and(|segment| src.len() < segment);
         while !content.is_empty() {
+            if has_end && self.input(content.len(), clusters.last()) == content.len() {
+                let Some(size) = self.end(content, &mut dst[at..], clusters)? else { return Ok(Outcome::NotSmaller) };
+                at += size;
+                break;
+            }
             let Some(cluster) = self.cluster(content, clusters.last(), &mut dst[at..])? else {
                 return Ok(Outcome::NotSmaller);
             };
@@ -164,13 +238,15 @@ impl BlockCodec for SegmentCodec {
     }
 
     fn is_block_of(&mut self, mut content: &[u8], mut stored: &[u8], clusters: &[Cluster]) -> bool {
-        for cluster in clusters {
+        let has_end = self.ends.is_some_and(|segment| content.len() < segment);
+        for (number, cluster) in clusters.iter().enumerate() {
+            let may_end = has_end && number + 1 == clusters.len();
             let content_parts = content.split_at_checked(cluster.length as usize);
             let stored_parts = stored.split_at_checked(cluster.size() as usize);
             let Some(((of_content, content_rest), (of_stored, stored_rest))) = content_parts.zip(stored_parts) else {
                 return false;
             };
-            if !self.is_cluster_of(of_content, of_stored, cluster.is_compressed()) {
+            if !self.is_cluster_of(of_content, of_stored, cluster.is_compressed(), may_end) {
                 return false;
             }
             content = content_rest;
@@ -178,6 +254,21 @@ impl BlockCodec for SegmentCodec {
         }
         content.is_empty() && stored.is_empty()
     }
+}
+
+/// Stores the end of a segment as it is: whole blocks, and an end of less than a block if it is short enough. Returns the stored bytes. `to` has space for
+/// the content.
+fn plain_end(content: &[u8], to: &mut [u8], clusters: &mut Vec<Cluster>) -> usize {
+    let end = Some(content.len() % UNIT).filter(|end| *end <= INLINE_MOST).unwrap_or(0);
+    let size = (content.len() - end).next_multiple_of(UNIT) + end;
+    let Some(stored) = to.get_mut(..size) else { return size };
+    stored[..content.len()].copy_from_slice(content);
+    stored[content.len()..].fill(0);
+    for length in [content.len() - end, end].into_iter().filter(|length| *length > 0) {
+        let size = if length == end { end } else { length.next_multiple_of(UNIT) };
+        clusters.push(Cluster { length: length as u32, size_word: size as u32 | STORED_BLOCK });
+    }
+    size
 }
 
 /// Puts zeros before compressed bytes, so that they end at the end of a block. Returns the length with the zeros.

@@ -7,7 +7,7 @@ use packline_blocks::{BlockContent, Coder, Coders, Form, Start};
 use packline_cache::{BlockCodec, BlockEncoder, EncoderForm, Lookup, encoder_hash, encoder_hash_of_form};
 use packline_codec::{BareCodec, BareDecoder, BlockPart, CodecError, Outcome, Spec};
 
-use crate::options::{Form as ImageForm, Options};
+use crate::options::{Form as ImageForm, Inline, Options};
 use bare::BareBlocks;
 use clusters::ClusterCoder;
 pub(super) use clusters::{SegmentCodec, zeros};
@@ -21,6 +21,8 @@ pub(super) struct ImageCoders {
     form: ImageForm,
     /// Most bytes of content of a cluster.
     cluster_most: usize,
+    /// The segment size, if ends of files may follow their inodes.
+    ends: Option<usize>,
     /// Whether other containers have the same blocks.
     has_common_blocks: bool,
     encoder: EncoderForm,
@@ -34,6 +36,7 @@ impl ImageCoders {
             bare: options.bare_codec(),
             form: options.form(),
             cluster_most: options.cluster_most(),
+            ends: has_ends(options).then(|| options.segment_size().bytes()),
             has_common_blocks: options.has_common_blocks(),
             encoder: encoder_form(options),
             lookup: start.lookup.clone(),
@@ -56,12 +59,19 @@ impl ImageCoders {
     }
 }
 
+/// Whether ends of files may follow their inodes, compressed or not.
+fn has_ends(options: &Options) -> bool {
+    options.inline() == Inline::Ends
+}
+
 /// Returns what determines the compressed blocks or segments of an image.
 pub(crate) fn encoder_form(options: &Options) -> EncoderForm {
     let size = options.cluster_most();
     let hash = match options.form() {
         _ if options.has_common_blocks() => encoder_hash(&options.codec, size),
-        ImageForm::Clusters => encoder_hash_of_form(&options.codec, size, &SegmentCodec::form(&options.codec)),
+        ImageForm::Clusters => {
+            encoder_hash_of_form(&options.codec, size, &SegmentCodec::form(&options.codec, has_ends(options)))
+        }
         ImageForm::Flat | ImageForm::Extents => encoder_hash_of_form(&options.codec, size, bare::FORM),
     };
     EncoderForm { hash, largest: options.largest_block() }

@@ -9,6 +9,7 @@ use crate::format::compact_index::encode::{CompactEncoder, bytes_of};
 use crate::format::compact_index::{self, CompactParameters};
 use crate::format::full_index;
 use crate::format::map_header::{self, HEADER_BYTES, IndexHeader, MapHeader};
+use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS};
 use crate::write::contents::Coded;
 
@@ -21,14 +22,21 @@ const CONTENT_MOST: u64 = 1 << 46;
 /// Stored zeros. The format has no holes in files with indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Zeros {
-    /// Offset of a cluster of zeros in the image.
+    /// The cluster for holes of at least a block, if there are any.
+    pub(crate) cluster: Option<ZeroCluster>,
+    /// Offset of a block of zeros.
+    pub(crate) plain: u64,
+}
+
+/// A cluster of zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ZeroCluster {
+    /// Offset in the image.
     pub(crate) start: u64,
-    /// Stored bytes of the cluster, a multiple of a block.
+    /// Stored bytes, a multiple of a block.
     pub(crate) bytes: u32,
     /// Zeros in the cluster, a multiple of a block, at least two blocks. The cluster has one block.
     pub(crate) content: u32,
-    /// Offset of a block of zeros.
-    pub(crate) plain: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +48,8 @@ pub(super) struct ClustersPlan {
     first: u64,
     /// Number of stored blocks.
     pub(super) blocks: u64,
+    /// Bytes of the cluster after the index; 0 without one.
+    pub(super) inline: u16,
 }
 
 /// An extent.
@@ -64,7 +74,8 @@ impl ClustersPlan {
             let what = format!("a file of {} bytes with an index", content.size);
             return Err(Error::Limit { what, expected: "at most 64 TiB before Linux 6.15".into() });
         }
-        let mut plan = ClustersPlan { is_compact: true, is_shared: false, first: 0, blocks: 0 };
+        let inline = content.tail.inline_bytes() as u16;
+        let mut plan = ClustersPlan { is_compact: true, is_shared: false, first: 0, blocks: 0, inline };
         let mut covered = 0;
         let mut before = None;
         for span in spans(maker.zeros, pieces) {
@@ -73,18 +84,41 @@ impl ClustersPlan {
             before = Some(span.start);
             plan.first = if covered == 0 { span.block } else { plan.first };
             plan.is_compact &= !span.is_partial && span.block == plan.first + plan.blocks;
-            plan.is_shared |= span.is_partial || maker.zeros.is_some_and(|zeros| zeros.start / BLOCK == span.block);
+            let zeros = maker.zeros.and_then(|zeros| zeros.cluster);
+            plan.is_shared |= span.is_partial || zeros.is_some_and(|zeros| zeros.start / BLOCK == span.block);
             plan.blocks += u64::from(span.blocks);
             covered = span.start + span.length;
         }
         check_size(content, covered)?;
-        if let Some(fragment) = fragment(content, covered) {
+        if let Some(end) = plan.end_span(content, covered) {
             check_apart(before, covered)?;
-            plan.is_shared = true;
-            // The compact index has no space for the high half of the offset.
-            plan.is_compact &= fragment.block == 0;
+            if let Tail::Packed(_) = content.tail {
+                plan.is_shared = true;
+                // The compact index has no space for the high half of the offset.
+                plan.is_compact &= end.block == 0;
+            }
         }
         Ok(plan)
+    }
+
+    /// Returns the features of [`incompat`] that the map needs.
+    pub(super) fn features(self) -> u32 {
+        let shared = if self.is_shared { incompat::FRAGMENTS } else { 0 };
+        shared | if self.inline > 0 { incompat::INLINE_CLUSTERS } else { 0 }
+    }
+
+    /// Returns the last extent of a file, from byte `start` on, if it is not in blocks. An extent of the packed inode has the high half of its offset there
+    /// as its block.
+    fn end_span(self, content: Content, start: u64) -> Option<Span> {
+        let after = self.first + self.blocks;
+        // Readers ignore the block and the number of blocks of an end after the index; both are as mkfs.erofs writes them.
+        let (head, block, blocks) = match content.tail {
+            Tail::None => return None,
+            Tail::Packed(offset) => (Head::First, offset >> 32, 0),
+            Tail::Inline(_) => (Head::Plain, after, 1),
+            Tail::Coded(_) => (Head::First, after, 1),
+        };
+        Some(Span { start, length: content.size - start, head, block, blocks, is_partial: false })
     }
 
     fn parameters(header: u64, size: u64) -> CompactParameters {
@@ -98,11 +132,12 @@ impl ClustersPlan {
     }
 
     pub(super) fn end(self, header: u64, size: u64) -> u64 {
+        let inline = u64::from(self.inline);
         if self.is_compact {
             let parameters = ClustersPlan::parameters(header, size);
-            return parameters.start + bytes_of(parameters).unwrap_or(0);
+            return parameters.start + bytes_of(parameters).unwrap_or(0) + inline;
         }
-        header + full_index::INDEX_START + size.div_ceil(BLOCK) * full_index::ENTRY_BYTES as u64
+        header + full_index::INDEX_START + size.div_ceil(BLOCK) * full_index::ENTRY_BYTES as u64 + inline
     }
 
     pub(super) fn write(
@@ -133,7 +168,7 @@ impl ClustersPlan {
             covered = span.start + span.length;
             for_each_entry(span, content.size, &mut put)?;
         }
-        fragment(content, covered).map_or(Ok(()), |span| for_each_entry(span, content.size, &mut put))
+        self.end_span(content, covered).map_or(Ok(()), |span| for_each_entry(span, content.size, &mut put))
     }
 
     fn header(self, maker: &MapMaker<'_>, content: Content) -> MapHeader {
@@ -146,7 +181,8 @@ impl ClustersPlan {
             is_interlaced: false,
             algorithms: [maker.algorithm, 0],
             tail: match content.tail {
-                Tail::None | Tail::Inline(_) => map_header::Tail::Cluster,
+                Tail::None => map_header::Tail::Cluster,
+                Tail::Inline(_) | Tail::Coded(_) => map_header::Tail::Inline { stored: self.inline },
                 Tail::Packed(offset) => map_header::Tail::Fragment { low: offset as u32 },
             },
         })
@@ -183,13 +219,6 @@ fn spans(zeros: Option<Zeros>, pieces: impl Iterator<Item = Piece>) -> impl Iter
     })
 }
 
-/// Returns the extent of the packed inode, which has no blocks, from byte `start` on. Its block is the high half of the offset there.
-fn fragment(content: Content, start: u64) -> Option<Span> {
-    let Tail::Packed(offset) = content.tail else { return None };
-    let length = content.size - start;
-    Some(Span { start, length, head: Head::First, block: offset >> 32, blocks: 0, is_partial: false })
-}
-
 /// Checks that no two extents start in one logical cluster: an entry has one start.
 fn check_apart(before: Option<u64>, start: u64) -> Result<(), Error> {
     if before.is_none_or(|before| before / BLOCK < start / BLOCK) {
@@ -217,15 +246,15 @@ impl PieceSpans {
             (Stored::Plain { start }, _) => self.plain(start + (self.at - self.start)),
             (Stored::Coded(coded), _) => self.coded(left, coded),
             (Stored::Hole, Some(zeros)) if left < BLOCK => self.plain(zeros.plain),
-            (Stored::Hole, Some(zeros)) => {
+            (Stored::Hole, Some(Zeros { cluster: Some(zeros), .. })) => {
                 let whole = u64::from(zeros.content);
                 // The rest has at least a block of content, so that it has more than its cluster has stored.
                 let length =
                     if (1..BLOCK).contains(&left.saturating_sub(whole)) { whole - BLOCK } else { left.min(whole) };
-                let Zeros { start, bytes, .. } = zeros;
+                let ZeroCluster { start, bytes, .. } = zeros;
                 self.coded(length, Coded { start, bytes, is_partial: length < whole })
             }
-            (Stored::Hole, None) => Err(Error::internal("a hole in an image without stored zeros".into())),
+            (Stored::Hole, _) => Err(Error::internal("a hole in an image without stored zeros".into())),
         }
     }
 

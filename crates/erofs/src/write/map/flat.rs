@@ -26,16 +26,23 @@ impl FlatPlan {
     pub(super) fn of_plain(content: Content, mut pieces: impl Iterator<Item = Piece>) -> Option<FlatPlan> {
         let mut first = None;
         let mut expected = None;
+        let mut covered = 0;
         let follows = |piece: Piece| match piece.stored {
             Stored::Plain { start } if expected.is_none_or(|expected| expected == start) => {
                 first = first.or(Some(start));
                 expected = Some(start + piece.length);
+                covered += piece.length;
                 true
             }
             _ => false,
         };
-        let is_plain = content.tail == Tail::None && pieces.all(follows);
-        first.filter(|_| is_plain).map(|start| FlatPlan::Plain { block: start / BLOCK })
+        let is_plain = pieces.all(follows);
+        let block = first.unwrap_or(0) / BLOCK;
+        match content.tail {
+            Tail::None if is_plain && first.is_some() => Some(FlatPlan::Plain { block }),
+            Tail::Inline(bytes) if is_plain && covered % BLOCK == 0 => Some(FlatPlan::Inline { block, bytes }),
+            _ => None,
+        }
     }
 
     /// Chooses consecutive blocks if possible, or else the largest chunks.

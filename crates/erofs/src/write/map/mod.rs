@@ -18,7 +18,7 @@ use crate::format::superblock::incompat;
 use crate::options::{BLOCK, BLOCK_BITS, Form};
 use chunks::ChunksPlan;
 use clusters::ClustersPlan;
-pub(super) use clusters::Zeros;
+pub(super) use clusters::{ZeroCluster, Zeros};
 use extents::ExtentsPlan;
 use flat::FlatPlan;
 
@@ -87,8 +87,21 @@ impl MapPlan {
         match self.shape {
             Shape::Flat(FlatPlan::Chunks { .. }) | Shape::Chunks(_) => incompat::CHUNKS,
             Shape::Fragment(_) => incompat::FRAGMENTS,
-            Shape::Clusters(plan) if plan.is_shared => incompat::FRAGMENTS,
+            Shape::Clusters(plan) => plan.features(),
             Shape::Extents(plan) if plan.has_fragment => incompat::FRAGMENTS,
+            _ => 0,
+        }
+    }
+
+    /// Returns how many bytes at the end of the map must be in one block. `head`: bytes of the inode with its attributes.
+    pub(super) fn together(&self, head: u64) -> u64 {
+        match self.shape {
+            // Together with the inode if there is space.
+            Shape::Flat(FlatPlan::Inline { bytes, .. }) => {
+                let bytes = u64::from(bytes);
+                if head + bytes <= BLOCK { head + bytes } else { bytes }
+            }
+            Shape::Clusters(plan) => plan.inline.into(),
             _ => 0,
         }
     }
@@ -133,8 +146,8 @@ impl MapMaker<'_> {
         }
         Ok(match (self.form, content.tail) {
             (Form::Flat, _) => Shape::Flat(FlatPlan::new(content, pieces())?),
-            (_, Tail::Inline(_)) => {
-                return Err(Error::internal(format!("{owner:?} is compressed and ends in its inode")));
+            (Form::Extents, Tail::Inline(_) | Tail::Coded(_)) => {
+                return Err(Error::internal(format!("{owner:?} has extents and ends in its inode")));
             }
             (Form::Clusters, _) => match FlatPlan::of_plain(content, pieces()) {
                 Some(plan) => Shape::Flat(plan),
@@ -158,19 +171,29 @@ impl MapMaker<'_> {
         let pieces = self.contents.pieces(owner);
         match plan.shape {
             Shape::Empty => {}
-            Shape::Flat(FlatPlan::Inline { bytes, .. }) => {
-                let mut tail = [0; BLOCK as usize];
-                let tail = &mut tail[..bytes as usize];
-                self.contents.read_tail(owner, tail)?;
-                out.add(tail)?;
-            }
+            Shape::Flat(FlatPlan::Inline { .. }) => self.write_tail(content, owner, &mut out)?,
             Shape::Flat(flat) => flat.write(head, pieces, &mut out)?,
             Shape::Chunks(chunks) => chunks.write(head, pieces, &mut out)?,
             Shape::Fragment(offset) => out.add(&MapHeader::WholeFragment(offset).encode(BLOCK_BITS))?,
-            Shape::Clusters(clusters) => clusters.write(self, header, content, pieces, &mut out)?,
+            Shape::Clusters(clusters) => {
+                clusters.write(self, header, content, pieces, &mut out)?;
+                self.write_tail(content, owner, &mut out)?;
+            }
             Shape::Extents(extents) => extents.write(self.algorithm, header, content, pieces, &mut out)?,
         }
         out.end()
+    }
+
+    /// Writes what follows the inode and its map.
+    fn write_tail(&self, content: Content, owner: Owner, out: &mut Buffered<'_>) -> Result<(), Error> {
+        let bytes = content.tail.inline_bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        let mut tail = [0; BLOCK as usize];
+        let tail = &mut tail[..bytes as usize];
+        self.contents.read_tail(owner, tail)?;
+        out.add(tail)
     }
 
     fn content(&self, owner: Owner) -> Result<Content, Error> {
@@ -229,6 +252,7 @@ fn check_size(content: Content, covered: u64) -> Result<(), Error> {
         Tail::None => covered == content.size,
         Tail::Packed(_) => covered < content.size,
         Tail::Inline(bytes) => covered + u64::from(bytes) == content.size,
+        Tail::Coded(end) => covered + u64::from(end.length) == content.size,
     };
     if is_right {
         return Ok(());

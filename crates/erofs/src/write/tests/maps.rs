@@ -5,8 +5,8 @@ use packline_volume::Piece as Read;
 
 use super::*;
 use crate::format::inode::Layout;
-use crate::write::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
-use crate::write::map::{MapMaker, MapPlan, Zeros};
+use crate::write::contents::{Coded, CodedEnd, Content, Contents, Owner, Piece, Stored, Tail};
+use crate::write::map::{MapMaker, MapPlan, ZeroCluster, Zeros};
 
 /// One file.
 struct One {
@@ -48,7 +48,8 @@ fn one(pieces: &[Piece], fragment: Option<(u64, u64)>) -> One {
 }
 
 fn maker(contents: &One, form: Form) -> MapMaker<'_> {
-    let zeros = Zeros { start: 1 << 20, bytes: 4096, content: 131_072, plain: 2 << 20 };
+    let cluster = ZeroCluster { start: 1 << 20, bytes: 4096, content: 131_072 };
+    let zeros = Zeros { cluster: Some(cluster), plain: 2 << 20 };
     MapMaker { contents, form, algorithm: 3, zeros: Some(zeros), device_block_bits: None }
 }
 
@@ -135,7 +136,39 @@ fn the_end_of_a_flat_file_follows_its_inode() {
     let (alone, bytes) = written(&ending(&[], 4000), Form::Flat);
     assert_eq!((alone.layout(), alone.start(), bytes), (Layout::Inline, 0, vec![7; 4000]));
     assert!(fault(&ending(&[hole(4096)], 100), Form::Flat).contains("scattered"));
-    assert!(fault(&ending(&[plain(4096, 12_288)], 100), Form::Clusters).contains("ends in its inode"));
+    assert!(fault(&ending(&[plain(4096, 12_288)], 100), Form::Extents).contains("ends in its inode"));
+}
+
+#[test]
+fn the_end_of_a_compressed_file_follows_its_index() {
+    let ending = |pieces: &[Piece], tail: Tail, length: u64| {
+        let mut file = one(pieces, None);
+        file.content.size += length;
+        file.content.tail = tail;
+        file
+    };
+    let coded_end = Tail::Coded(CodedEnd { length: 9000, bytes: 100 });
+    let whole = |tail, pieces: &[Piece], length| {
+        let (plan, bytes) = written(&ending(pieces, tail, length), Form::Clusters);
+        let end = bytes.len() - tail.inline_bytes() as usize;
+        assert!(bytes[end..].iter().all(|byte| *byte == 7) && plan.together(32) == u64::from(tail.inline_bytes()));
+        // The header has the bytes of the end, and its flag.
+        assert_eq!(u32::from(u16::from_le_bytes([bytes[2], bytes[3]])), tail.inline_bytes());
+        assert_eq!((bytes[4] & 8, plan.features() & incompat::INLINE_CLUSTERS), (8, incompat::INLINE_CLUSTERS));
+        plan
+    };
+    let alone = whole(coded_end, &[], 9000);
+    assert_eq!((alone.layout(), alone.start()), (Layout::CompressedCompact, 0));
+    let after = whole(coded_end, &[coded(20_000, 8192, 8192), plain(4096, 16_384)], 9000);
+    assert_eq!((after.layout(), after.start()), (Layout::CompressedCompact, 3));
+    let apart = whole(coded_end, &[coded(20_000, 8192, 8192), hole(65_536)], 9000);
+    assert_eq!(apart.layout(), Layout::CompressedFull);
+    let stored = whole(Tail::Inline(100), &[coded(20_000, 8192, 8192)], 100);
+    assert_eq!((stored.layout(), stored.start()), (Layout::CompressedCompact, 2));
+    // Without compression, no index is needed.
+    let (flat, bytes) = written(&ending(&[plain(4096, 12_288)], Tail::Inline(4000), 4000), Form::Clusters);
+    assert_eq!((flat.layout(), flat.start(), flat.together(32), bytes.len()), (Layout::Inline, 3, 4032, 4000));
+    assert_eq!((flat.together(64), flat.together(100)), (4064, 4000));
 }
 
 #[test]

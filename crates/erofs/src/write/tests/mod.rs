@@ -3,6 +3,7 @@
 mod bases;
 mod cache;
 mod devices;
+mod ends;
 mod maps;
 mod mounts;
 mod store;
@@ -332,9 +333,55 @@ fn an_inode_may_have_more_attributes_than_it_may_share() {
     let with = |name: &str| {
         (0..300).fold(Node::dir(name), |node, number| node.xattr(&format!("user.attribute{number}"), "common value"))
     };
-    let nodes = vec![Node::dir(""), with("a"), with("b"), with("c")];
+    let mut nodes = vec![Node::dir(""), with("a"), with("b"), with("c")];
     let [none, ..] = forms();
-    compare(&nodes, &open(make(&nodes, &none, 1).image));
+    let shared = |nodes: &[Node]| {
+        let made = make(nodes, &none, 1);
+        let image = open(made.image);
+        compare(nodes, &image);
+        assert_eq!(writer::findings(&image), []);
+        made.end.shared_xattrs
+    };
+    // Attributes that no inode shares are not stored among the shared ones.
+    let before = shared(&nodes);
+    nodes.push(Node::dir("d").xattr("user.attribute9", "common value"));
+    let more = shared(&nodes) - before;
+    assert_eq!((before, more), (255 * 28, 28));
+}
+
+#[test]
+fn directories_with_whiteouts_are_marked_on_request() {
+    let whiteout = || NodeKind::CharDevice(0, 0);
+    let nodes = [
+        Node::dir(""),
+        Node::dir("a").xattr("user.a", "1"),
+        Node::new("a/gone", whiteout()),
+        Node::dir("b").xattr("trusted.overlay.origin", "kept"),
+        Node::new("b/gone", whiteout()),
+        Node::dir("c").xattr("user.a", "1"),
+        Node::new("c/device", NodeKind::CharDevice(0, 1)),
+        Node::new("gone", whiteout()),
+    ];
+    let [none, _, zstd, ..] = forms();
+    let origins = |options: &Options| {
+        let (image, _) = writer::pack(&nodes, options, 0, true);
+        let image = open(image);
+        assert_eq!(writer::findings(&image), []);
+        ["", "a", "b", "c"].map(|path| {
+            let inode = image.resolve(path.as_bytes()).unwrap().unwrap();
+            let xattrs = Volume::xattrs(&image, &inode).unwrap();
+            let origin = xattrs.iter().find(|xattr| xattr.name == b"trusted.overlay.origin");
+            (xattrs.len(), origin.map(|xattr| xattr.value.escape_ascii().to_string()))
+        })
+    };
+    let origin = |value: &str| Some(value.to_string());
+    for options in [none, zstd] {
+        assert_eq!(origins(&options), [(0, None), (1, None), (1, origin("kept")), (1, None)]);
+        let marked = Options { marks_whiteouts: true, ..options };
+        assert_eq!(origins(&marked), [(1, origin("")), (2, origin("")), (1, origin("kept")), (1, None)]);
+        let alone = Options { xattrs: false, ..marked };
+        assert_eq!(origins(&alone), [(1, origin("")), (1, origin("")), (1, origin("")), (0, None)]);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use packline_testkit::Random;
 
 use crate::options::{BLOCK, Form, Options};
 use crate::write::contents::{Coded, Content, Contents, Owner, Piece, Stored, Tail};
-use crate::write::map::Zeros;
+use crate::write::map::{ZeroCluster, Zeros};
 
 /// A file as it is stored.
 struct StoredFile {
@@ -48,7 +48,8 @@ impl Store {
             let Stored::Coded(Coded { start, bytes, .. }) = store.put(&vec![0; content]) else { panic!("not smaller") };
             let plain = store.image.len() as u64;
             store.image.resize(store.image.len() + BLOCK as usize, 0);
-            store.zeros = Some(Zeros { start, bytes, content: content as u32, plain });
+            let cluster = ZeroCluster { start, bytes, content: content as u32 };
+            store.zeros = Some(Zeros { cluster: Some(cluster), plain });
         }
         store
     }

@@ -99,7 +99,7 @@ impl Command for FsckErofs {
         "Extended attributes with empty values are set; 1.9.3 leaves out all further attributes of the file.",
         "Extraction uses all processors. A destination that does not exist gets its name when it is complete.",
         "Nothing is ever written through a symbolic link.",
-        "A file whose owner is not set gets no set-id bits.",
+        "A file whose owner is not set, for example with --no-preserve-owner, gets no set-id bits; 1.9.3 sets them.",
         "--nid=N with --extract=DIR needs an inode that has a name.",
     ];
 
@@ -110,8 +110,9 @@ impl Command for FsckErofs {
             .to_string()
     }
 
-    fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    fn run(mut self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.extraction.check()?;
+        self.place = self.place.with_zero_for_root();
         use SuperblockChecksum::{Compare, Ignore};
         let image = self.place.open(if self.checks.no_sbcrc { Ignore } else { Compare }, io)?;
         let chosen = self.place.chosen(&image)?;

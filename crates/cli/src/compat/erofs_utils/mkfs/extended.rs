@@ -13,8 +13,10 @@ pub struct Features {
     pub deduplicate_fragments: bool,
     /// All entries get the time of the image.
     pub ignore_times: bool,
-    /// Ends of uncompressed files follow their inodes.
+    /// Ends of uncompressed files follow their inodes; with compression, files of less than a block do.
     pub inline: bool,
+    /// Compressed ends of files follow their inodes.
+    pub inline_clusters: bool,
     /// Prefixes of attribute names may be where only Linux 6.17 finds them.
     pub plain_prefixes: bool,
 }
@@ -28,6 +30,7 @@ impl Default for Features {
             deduplicate_fragments: true,
             ignore_times: false,
             inline: true,
+            inline_clusters: false,
             plain_prefixes: false,
         }
     }
@@ -80,7 +83,7 @@ const WORDS: [Word; 17] = [
     word(
         "inline_data",
         Effect::Switch(|to, on| to.inline = on),
-        "Store ends of files after their inodes (default); without effect with -z, 48bit and --chunksize",
+        "Store ends of files after their inodes (default); with -z, only files of less than a block; without effect with 48bit and --chunksize",
     ),
     word("noinline_data", Effect::Switch(|to, on| to.inline = !on), "Store all content of files in blocks"),
     word("legacy-compress", Effect::Refused("the layout for kernels before Linux 5.4 is not written"), "Refused"),
@@ -91,7 +94,11 @@ const WORDS: [Word; 17] = [
         "Allow --xattr-prefix with compressed ends of files or shared content; needs Linux 6.17",
     ),
     word("xattr-name-filter", Effect::Idle, "Without effect: it does not change what a reader finds"),
-    word("ztailpacking", Effect::Switch(fragments), "Same as fragments, because ends of files then take less space"),
+    word(
+        "ztailpacking",
+        Effect::Switch(|to, on| to.inline_clusters = on),
+        "Store compressed ends of files after their inodes; needs Linux 5.17; without effect with fragments and 48bit",
+    ),
 ];
 
 const fn word(name: &'static str, effect: Effect, help: &'static str) -> Word {
@@ -177,11 +184,25 @@ mod tests {
         let all = features(
             "48bit,all-fragments,dedupe,fragdedupe=inode,noinline_data,force-inode-compact,plain-xattr-prefixes",
         );
-        let Features { wide, fragments, deduplicate, deduplicate_fragments, ignore_times, inline, plain_prefixes } =
-            all;
-        assert!(wide && fragments && deduplicate && deduplicate_fragments && ignore_times && plain_prefixes && !inline);
+        assert_eq!(
+            all,
+            Features {
+                wide: true,
+                fragments: true,
+                deduplicate: true,
+                deduplicate_fragments: true,
+                ignore_times: true,
+                inline: false,
+                inline_clusters: false,
+                plain_prefixes: true
+            }
+        );
+        assert!(features("ztailpacking").inline_clusters);
         assert!(!features("^inline_data").inline && features("^inline_data,inline_data").inline);
-        assert_eq!(features("dedupe,^dedupe,noinline_data,inline_data,ztailpacking,^fragments"), Features::default());
+        assert_eq!(
+            features("dedupe,^dedupe,noinline_data,inline_data,ztailpacking,^ztailpacking"),
+            Features::default()
+        );
         assert!(!features("^fragdedupe").deduplicate_fragments);
     }
 

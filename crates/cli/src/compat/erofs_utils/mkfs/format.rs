@@ -2,7 +2,7 @@
 
 use packline::requests::{ImageSummary, WrittenEnd};
 use packline_codec::Spec;
-use packline_erofs::{BlockSize, Fragments, Kernel, Options, Place, Uuid};
+use packline_erofs::{BlockSize, Fragments, Inline, Kernel, Options, Place, Uuid};
 
 use super::compression::{BLOCK, TAR_BLOCK, content_size};
 use super::extended::Features;
@@ -10,8 +10,10 @@ use super::options::{FormatOptions, ImageUuid};
 use crate::ui::failure::Failure;
 
 /// The first kernels with features that an image may need, the oldest first.
-const KERNELS: [(u16, u16); 10] =
-    [(5, 4), (5, 13), (5, 15), (5, 16), (6, 1), (6, 4), (6, 6), (6, 10), (6, 15), (6, 17)];
+const KERNELS: [(u16, u16); 11] =
+    [(5, 4), (5, 13), (5, 15), (5, 16), INLINE_CLUSTERS, (6, 1), (6, 4), (6, 6), (6, 10), (6, 15), (6, 17)];
+/// The first kernel that reads compressed ends of files after their inodes.
+const INLINE_CLUSTERS: (u16, u16) = (5, 17);
 /// The first kernel that reads clusters of any number of bytes.
 const WIDE: (u16, u16) = (6, 15);
 /// The first kernel that finds prefixes of attribute names in any image.
@@ -76,6 +78,11 @@ impl FormatOptions {
         let is_flat = options.codec == Spec::None && !features.wide;
         let keeps_ends = if is_flat { features.inline && self.chunk.is_none() } else { features.fragments };
         options.fragments = if keeps_ends { Fragments::Always } else { Fragments::Never };
+        options.inline = match features {
+            Features { inline_clusters: true, .. } => Inline::Ends,
+            Features { inline: true, .. } => Inline::SmallFiles,
+            _ => Inline::Never,
+        };
         options.deduplicate =
             features.deduplicate || self.chunk.is_some() || features.fragments && features.deduplicate_fragments;
         options.sparse = options.deduplicate;
@@ -94,7 +101,12 @@ impl FormatOptions {
 /// Chooses the oldest kernel that reads all that the options request.
 fn oldest(mut options: Options, features: Features) -> Result<Options, Failure> {
     let mut fault = None;
-    let least = if features.wide { WIDE } else { KERNELS[0] };
+    let has_inline = features.inline_clusters && options.codec != Spec::None && options.fragments == Fragments::Never;
+    let least = match () {
+        () if features.wide => WIDE,
+        () if has_inline => INLINE_CLUSTERS,
+        () => KERNELS[0],
+    };
     let most = if features.plain_prefixes { PLAIN_PREFIXES } else { WIDE };
     for (major, minor) in KERNELS.into_iter().filter(|kernel| (least..=most).contains(kernel)) {
         options.kernel = Kernel::new(major, minor);

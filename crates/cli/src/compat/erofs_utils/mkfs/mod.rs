@@ -65,8 +65,9 @@ impl Command for MkfsErofs {
          truncates it first, and leaves a damaged image after a failure.",
         "Clusters are filled from content of a fixed size, four times the size of -C. Each content is compressed once, on \
          all processors.",
-        "Features of newer kernels are used only if an option asks for them; -Eztailpacking is -Efragments.",
-        "With -z, ends of files that do not compress are in blocks, or packed with -Efragments.",
+        "Features of newer kernels are used only if an option asks for them.",
+        "With -z, files of less than a block follow their inodes as they are. Ends of larger files that do not compress are in blocks, unless \
+         -Efragments or -Eztailpacking is given.",
         "Blocks have 4096 bytes, or 512 with --tar=i. Directories and metadata are not compressed.",
         "A tar that is empty, or that is cut off, is an error; 1.9.3 exits with 0.",
         "With --tar=i, options about contents (-z, -C, --max-extent-bytes, --dsunit) have no effect. Sparse files of a tar are stored \
@@ -78,6 +79,8 @@ impl Command for MkfsErofs {
         "--ovlfs-strip leaves out the whiteouts of a tar without --aufs, too.",
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
+        "--ovlfs-strip also removes whiteouts of AUFS, and the whiteouts of a tar.",
+        "A directory with whiteouts that has the attribute trusted.overlay.origin keeps its value; 1.9.3 stores the attribute twice.",
         "A symbolic link to a directory is followed if it is the source.",
         "--fs-config-file and --mount-point work in every build. Each entry needs a line, directories and the root too, and the path of the \
          root has no mount point: with --mount-point=/system, `/ 0 0 0755`, `system/bin 0 2000 0755` and `system/bin/tool 0 2000 04750 \
@@ -123,6 +126,7 @@ impl MkfsErofs {
         let place = self.format.place(self.source.tar_mode()? == Some(TarMode::Index))?;
         let mut options = self.format.options(features, self.times.created(epoch, io), place)?;
         options.xattrs = self.attributes.xattr_tolerance >= 0;
+        options.marks_whiteouts = self.source.tar.is_none();
         let old = self.open_old(&mut options)?;
         let mut image = ImageRequest::new(options);
         image.offset = self.format.offset;

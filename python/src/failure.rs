@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use packline::{EntryFault, Error, ErrorKind};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
@@ -42,6 +43,11 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
 /// Returns the exception for a wrong argument.
 pub fn invalid(py: Python<'_>, message: &str) -> PyErr {
     of_kind(py, "invalid", message)
+}
+
+/// Returns the exception for threads that the system does not start.
+pub fn not_started(cause: io::Error) -> PyErr {
+    PyOSError::new_err(format!("cannot start a thread: {cause}"))
 }
 
 /// Returns the exception for a bug.

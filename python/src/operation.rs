@@ -6,14 +6,14 @@
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use packline::{CancelToken, Error, Observer, Problem, Progress, Resources};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-use crate::failure::{internal, raise};
+use crate::failure::{internal, not_started, raise};
 
 /// How often signals, tokens and progress are looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -128,14 +128,15 @@ pub fn run<T: Send>(
     let reports = &Mutex::new(Reports::default());
     let waiter = Waiter { control, token, reports };
     let (running, ended) = channel();
-    let (result, raised) = py.detach(move || {
+    let ran = py.detach(move || {
         thread::scope(|scope| {
             let mut reporter = Reporter { reports, _running: running };
-            let thread = scope.spawn(move || work(resources, &mut reporter));
+            let thread = Builder::new().spawn_scoped(scope, move || work(resources, &mut reporter))?;
             let raised = waiter.wait(&ended);
-            (thread.join(), raised)
+            Ok((thread.join(), raised))
         })
     });
+    let (result, raised) = ran.map_err(not_started)?;
     raised?;
     result.map_err(|_| internal(py, "internal error: a panic"))?.map_err(|error| raise(py, error))
 }

@@ -11,12 +11,11 @@ use std::{io, mem, process};
 
 use packline::{Image, ImageFile, Resources};
 use packline_engine::{Config, Fault, OrderedMap, Pool, Task};
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
 use crate::arguments::PathArgument;
-use crate::failure::{internal, invalid};
+use crate::failure::{internal, invalid, not_started};
 use crate::file::{ContentFault, bytes, check_limit, content};
 
 /// Files that are opened at a time.
@@ -256,10 +255,6 @@ where
     map.drain(&mut consume)?;
     drop(map);
     Ok(results)
-}
-
-fn not_started(cause: io::Error) -> PyErr {
-    PyOSError::new_err(format!("cannot start the workers: {cause}"))
 }
 
 /// An iterator over pairs of an item and its content.

@@ -144,7 +144,13 @@ struct Reader {
     /// Not opened yet.
     pending: VecDeque<Request>,
     opened: VecDeque<Opened>,
-    ready: VecDeque<(Py<PyAny>, Result<Vec<u8>, ContentFault>)>,
+    ready: VecDeque<Ready>,
+}
+
+/// A request whose content was read, or cannot be read.
+struct Ready {
+    item: Py<PyAny>,
+    content: Result<Vec<u8>, ContentFault>,
 }
 
 /// A request whose file is open, or cannot be opened.
@@ -194,7 +200,7 @@ impl Reader {
             batch.into_iter().map(|opened| (opened.item, Some(opened.range))).unzip();
         let mut runs = runs(order.iter().filter_map(|index| ranges[*index].take()));
         let contents = unsorted(&order, map(&self.workers.pool, Read, &mut runs)?);
-        self.ready.extend(items.into_iter().zip(contents));
+        self.ready.extend(items.into_iter().zip(contents).map(|(item, content)| Ready { item, content }));
         Ok(())
     }
 }
@@ -302,7 +308,7 @@ impl PyReadMany {
             py.detach(|| reader.workers.renew()).map_err(not_started)?;
             py.detach(|| reader.fill()).map_err(|fault| internal(py, &fault.to_string()))?;
         }
-        let Some((item, content)) = reader.ready.pop_front() else { return Ok(None) };
+        let Some(Ready { item, content }) = reader.ready.pop_front() else { return Ok(None) };
         drop(reader);
         match content {
             Ok(content) => Ok(Some((item, bytes(py, &content)?.into_any().unbind()))),

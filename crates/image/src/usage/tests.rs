@@ -140,7 +140,7 @@ fn a_unit_is_divided_by_content() {
     assert_eq!(stored.portion(Fixed::whole(0), 0), Fixed::default());
     assert_eq!(
         Fixed::whole(u32::MAX.into()).portion(Fixed::whole(u32::MAX.into()), u32::MAX.into()).floor(),
-        u32::MAX.into()
+        u64::from(u32::MAX)
     );
     assert_eq!(covered(&[file(0, 2, 5), file(1, 3, 4), file(2, 4, 9), file(3, 20, 21)]), 8);
 }

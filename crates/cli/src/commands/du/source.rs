@@ -12,7 +12,7 @@ use packline_tree::path::canonical;
 use packline_volume::NodeType;
 
 use crate::args::Invocation;
-use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::image::{ArchiveArgs, input, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -36,8 +36,9 @@ pub fn measure(
     invocation: &Invocation,
     io: &mut Io,
 ) -> Result<Measured, Failure> {
+    let input = input(&place.image, io)?;
     let resources = io.host.resources();
-    let archive = place.offset.open(&place.image, false, &resources, io)?;
+    let archive = place.offset.open_input(&place.image, input, false, &resources, io)?;
     refuse_keys(&archive, invocation)?;
     let archive = match archive {
         Archive::Pln(file) => place.offset.open_in_pln(file, keys, &resources, io)?,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use packline_runtime::Unsupported;
 use packline_squashfs::Superblock;
-use packline_squashfs::read::TablePlace;
+use packline_squashfs::read::{Layout, TablePlace};
 use packline_volume::{Inode, Node, NodeId, ReadError, SharedVolume, Walk};
 
 use crate::{Error, FileSystem, OpenedImage};
@@ -28,8 +28,10 @@ pub struct ImageInfo {
 /// The structures of a file system.
 #[derive(Debug, Clone)]
 pub enum Structures {
-    /// SquashFS 4.0.
+    /// SquashFS.
     SquashFs {
+        /// The version, the byte order and the magic.
+        layout: Layout,
         /// The superblock.
         superblock: Superblock,
         /// Tables, in the order of their positions.
@@ -74,7 +76,8 @@ impl ImageInfo {
         let facts = image.volume.facts();
         let structures = match &image.file_system {
             FileSystem::SquashFs(image) => {
-                Structures::SquashFs { superblock: image.superblock().clone(), tables: image.table_places() }
+                let tables = image.table_places();
+                Structures::SquashFs { layout: *image.layout(), superblock: image.superblock().clone(), tables }
             }
             FileSystem::Erofs(image) => Structures::Erofs(image.superblock().clone()),
         };

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::Outcome;
 use packline_engine::{CancelToken, Config};
-use packline_squashfs::read::{
-    BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadError, ReadSettings,
-};
+use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadError, ReadSettings};
 use packline_squashfs::verify::{Examiner, Finding, VerifySettings, verify};
 use packline_squashfs::{Base, BaseError, BaseSettings, Options};
 use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};

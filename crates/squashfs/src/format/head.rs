@@ -10,7 +10,9 @@
 use packline_volume::ReadError;
 
 use crate::format::layout::{Fields, Layout};
-use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, Start, Superblock, block_size, check_order, layout, no_inodes};
+use crate::format::superblock::{
+    NO_TABLE, SUPERBLOCK_BYTES, Start, Superblock, block_size, check_order, layout, no_inodes,
+};
 
 /// Length in bytes of the longest superblock.
 pub(crate) const LONGEST_SUPERBLOCK: usize = 119;
@@ -74,7 +76,7 @@ fn old(bytes: &[u8; LONGEST_SUPERBLOCK], layout: Layout) -> Result<Head, ReadErr
     let [bytes_used, owners, groups, inode_table, directory_table] = std::array::from_fn(|_| fields.long(32));
     // The version.
     fields.skip(32);
-    let [block_bytes, log] = [fields.word(16), fields.word(16) ];
+    let [block_bytes, log] = [fields.word(16), fields.word(16)];
     let [flags, owner_count, group_count] = std::array::from_fn(|_| fields.half(8));
     let created = fields.word(32);
     let root = fields.long(64);
@@ -124,14 +126,16 @@ fn old(bytes: &[u8; LONGEST_SUPERBLOCK], layout: Layout) -> Result<Head, ReadErr
 }
 
 fn long_places(fields: &mut Fields<LONGEST_SUPERBLOCK>) -> Places {
-    let [bytes_used, owners, groups, inodes, directories, fragments, exports] = std::array::from_fn(|_| fields.long(64));
+    let [bytes_used, owners, groups, inodes, directories, fragments, exports] =
+        std::array::from_fn(|_| fields.long(64));
     Places { bytes_used, owners, groups, inodes, directories, fragments, exports }
 }
 
 /// The tables in their required order. The directory table of a tree without names is empty.
 fn order(superblock: &Superblock, ids: &OldIds, major: u16) -> [Start; 6] {
     let at: [u64; 6] = if major == 3 { [87, 95, 103, 111, 71, 79] } else { [20, 24, 59, 0, 12, 16] };
-    let start = |name, table: usize, start, exists| Start { name, at: at[table], start, exists, may_be_empty: table > 1 };
+    let start =
+        |name, table: usize, start, exists| Start { name, at: at[table], start, exists, may_be_empty: table > 1 };
     [
         start("inode table", 0, superblock.inode_table, true),
         start("directory table", 1, superblock.directory_table, true),

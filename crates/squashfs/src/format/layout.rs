@@ -55,14 +55,22 @@ pub struct Layout {
     /// The second number of the version.
     pub minor: u16,
     pub order: ByteOrder,
+    /// The byte order of the headers of metadata blocks, which differs in some big-endian images of version 4.0.
+    pub(crate) header_order: ByteOrder,
     /// Whether a marker follows the header of each metadata block.
     pub(crate) has_markers: bool,
 }
 
 impl Layout {
     /// SquashFS 4.0, which is written and which Linux mounts.
-    pub const CURRENT: Layout =
-        Layout { magic: super::superblock::MAGIC_BYTES, major: 4, minor: 0, order: ByteOrder::Little, has_markers: false };
+    pub const CURRENT: Layout = Layout {
+        magic: super::superblock::MAGIC_BYTES,
+        major: 4,
+        minor: 0,
+        order: ByteOrder::Little,
+        header_order: ByteOrder::Little,
+        has_markers: false,
+    };
 
     /// Whether this is [`Layout::CURRENT`].
     pub fn is_current(&self) -> bool {
@@ -195,7 +203,8 @@ mod tests {
     #[test]
     fn names_what_differs_from_the_current_format() {
         assert_eq!(Layout::CURRENT.to_string(), "SquashFS 4.0");
-        let old = Layout { magic: *b"shsq", major: 3, minor: 1, order: ByteOrder::Big, has_markers: false };
+        let order = ByteOrder::Big;
+        let old = Layout { magic: *b"shsq", major: 3, minor: 1, order, ..Layout::CURRENT };
         assert_eq!(old.to_string(), "SquashFS 3.1, big-endian, magic \"shsq\"");
         assert_eq!(Layout { magic: *b"sqsh", ..old }.to_string(), "SquashFS 3.1, big-endian");
     }

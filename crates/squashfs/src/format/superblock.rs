@@ -20,6 +20,8 @@ pub(crate) const NO_TABLE: u64 = u64::MAX;
 const MAGIC: u32 = 0x7371_7368;
 /// The first bytes of an image.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+/// A version of vendors: 2.1 with LZMA.
+const LZMA_VERSION: (u16, u16) = (2, 76);
 /// The first bytes of images that are read: little-endian, big-endian, and of vendors that changed the magic, mostly for LZMA.
 pub const MAGICS: [[u8; 4]; 7] = [MAGIC_BYTES, *b"sqsh", *b"sqlz", *b"qshs", *b"tqsh", *b"hsqt", *b"shsq"];
 /// The magic of a streamed image: its superblock is at its end, and must be moved before reading.
@@ -299,7 +301,9 @@ pub(crate) fn layout(head: &[u8]) -> Result<Layout, ReadError> {
     // Bit 2 of the flags, at byte 36.
     let has_markers = major < 4 && head.get(36).is_some_and(|flags| flags & 1 << 2 != 0);
     match (major, minor) {
-        (1 | 4, 0) | (2 | 3, 0 | 1) => Ok(Layout { magic, major, minor, order, has_markers }),
+        (1 | 4, 0) | (2 | 3, 0 | 1) | LZMA_VERSION => {
+            Ok(Layout { magic, major, minor, order, header_order: order, has_markers })
+        }
         _ => Err(ReadError::unsupported(
             format!("SquashFS version {major}.{minor}"),
             "version 1.0, 2.0, 2.1, 3.0, 3.1 or 4.0",

@@ -251,7 +251,8 @@ impl BlockDecoder {
         let block_size = image.superblock().block_size.bytes();
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
         let decoder = image
-            .codec()
+            .store()
+            .coding()
             .decoder(block_size, limit)
             .map_err(|error| Unsupported::new(error.to_string(), "a decoder for the image's compressor"))?;
         Ok(BlockDecoder { image: image.clone(), decoder, stored: Vec::new() })

@@ -25,7 +25,8 @@ pub(super) fn find_wanted(
     is_wanted: fn(&Layout) -> bool,
 ) -> io::Result<Option<u64>> {
     let is_sound = |bytes: &[u8], at: u64| {
-        let head = bytes.first_chunk().and_then(|bytes| Head::decode(bytes).ok()).filter(|head| is_wanted(&head.layout));
+        let head =
+            bytes.first_chunk().and_then(|bytes| Head::decode(bytes).ok()).filter(|head| is_wanted(&head.layout));
         head.is_some_and(|found| found.superblock.check_places(input.size() - at, &found.layout).is_ok())
     };
     let search = SuperblockSearch { magics: &MAGICS, length: LONGEST_SUPERBLOCK, is_sound: &is_sound };

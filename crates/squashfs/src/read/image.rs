@@ -6,13 +6,15 @@ use packline_tree::Xattr;
 use packline_volume::{CheckScope, Facts, Opening, Origin, type_fault};
 
 use super::block::Bounds;
+use super::coding::{Coding, header_order};
 use super::data_check::DataCheck;
 use super::find::find_wanted;
+use super::ids::Ids;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
 use crate::format::compressor::decode::StoredOptions;
 use crate::format::directory::listing as directory;
-use crate::format::head::{Head, LONGEST_SUPERBLOCK, OldIds};
+use crate::format::head::{Head, LONGEST_SUPERBLOCK};
 use crate::format::inode::decode::{self as inode_decode, Rules};
 use crate::format::layout::Layout;
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, layout};
@@ -73,11 +75,7 @@ impl Image {
     }
 
     /// Returns the image at byte 0, or otherwise the first one that opens. An image inside the data of a damaged image does not count.
-    fn find(
-        input: &Arc<dyn Input>,
-        is_wanted: fn(&Layout) -> bool,
-        metadata_cache: usize,
-    ) -> Result<Image, ReadError> {
+    fn find(input: &Arc<dyn Input>, is_wanted: fn(&Layout) -> bool, metadata_cache: usize) -> Result<Image, ReadError> {
         let mut failed: Vec<(u64, Head)> = Vec::new();
         let mut fault = match head(input.as_ref(), 0) {
             Ok(head) if !is_wanted(&head.layout) => {
@@ -119,10 +117,11 @@ impl Image {
     fn at(input: Arc<dyn Input>, origin: u64, head: Head, metadata_cache: usize) -> Result<Image, ReadError> {
         let Head { superblock, layout, old_ids } = head;
         let read = |at, buffer: &mut [u8]| read(input.as_ref(), origin, at, buffer);
+        let layout = Layout { header_order: header_order(&superblock, &layout, &read)?, ..layout };
         let options = StoredOptions { superblock: &superblock, layout: &layout, read: &read };
-        let codec = options.codec()?;
+        let coding = Coding::of_image(options.codec()?, &superblock, &layout, &read)?;
         let data_start = options.data_start()?;
-        let store = Arc::new(Store::new(input, origin, layout, codec, metadata_cache));
+        let store = Arc::new(Store::new(input, origin, layout, coding, metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
         let ids = match &old_ids {
             Some(arrays) => Ids::of_arrays(&store, arrays)?,
@@ -192,6 +191,11 @@ impl Image {
     /// Returns the version of the format, the byte order and the magic.
     pub fn layout(&self) -> &Layout {
         self.inner.store.layout()
+    }
+
+    /// Whether Linux and the writer have this layout and this form of blocks: blocks can be copied to another image.
+    pub fn is_current(&self) -> bool {
+        self.layout().is_current() && self.inner.store.coding().is_standard
     }
 
     /// Returns the compressor options as stored, at most 64 bytes; `None` if the image has none.
@@ -436,40 +440,4 @@ fn decoded(input: &dyn Input, origin: u64) -> Result<Head, ReadError> {
 
 fn read(input: &dyn Input, origin: u64, at: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
     input.read_at(origin.saturating_add(at), buffer).map_err(|cause| ReadError::input(at, cause))
-}
-
-/// Owners and groups.
-struct Ids {
-    list: Vec<u32>,
-    /// Number of owners before the groups; in version 4.0, which does not separate them, all ids.
-    owners: usize,
-}
-
-impl Ids {
-    fn of_table(store: &Arc<Store>, tables: &Tables) -> Result<Ids, ReadError> {
-        let mut list = Vec::new();
-        let mut cursor = None;
-        let Some(table) = &tables.ids else { return Ok(Ids { list, owners: 0 }) };
-        for id in 0..table.count {
-            if id % (packline_codec::METADATA_BLOCK_SIZE as u64 / 4) == 0 {
-                cursor = Some(table.at(store, id)?);
-            }
-            if let Some(cursor) = &mut cursor {
-                list.push(cursor.read_u32()?);
-            }
-        }
-        let owners = list.len();
-        Ok(Ids { list, owners })
-    }
-
-    fn of_arrays(store: &Store, arrays: &OldIds) -> Result<Ids, ReadError> {
-        let mut list = Vec::new();
-        for array in [arrays.owners, arrays.groups].into_iter().filter(|array| array.count > 0) {
-            let mut bytes = vec![0; usize::from(array.count) * 4];
-            store.read(array.start, &mut bytes)?;
-            let words = bytes.chunks_exact(4).filter_map(|word| word.try_into().ok());
-            list.extend(words.map(|word| store.layout().order.word(word)));
-        }
-        Ok(Ids { list, owners: arrays.owners.count.into() })
-    }
 }

@@ -7,6 +7,7 @@ use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
 use packline_runtime::{Input, Spares};
 use packline_volume::ReadError;
 
+use super::coding::Coding;
 use super::metadata_cache::Cache;
 use crate::format::layout::{Fields, Layout};
 use crate::format::wire::{METADATA_HEADER, STORED};
@@ -67,21 +68,21 @@ pub(crate) struct Store {
     input: Arc<dyn Input>,
     origin: u64,
     layout: Layout,
-    codec: Spec,
+    coding: Coding,
     cache: Cache,
     tools: Spares<Tool>,
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("origin", &self.origin).field("codec", &self.codec).finish_non_exhaustive()
+        f.debug_struct("Store").field("origin", &self.origin).field("codec", &self.coding.spec).finish_non_exhaustive()
     }
 }
 
 impl Store {
     /// `origin`: start of the image in `input`; `cache`: bytes of metadata to cache.
-    pub(super) fn new(input: Arc<dyn Input>, origin: u64, layout: Layout, codec: Spec, cache: usize) -> Store {
-        Store { input, origin, layout, codec, cache: Cache::new(cache), tools: Spares::default() }
+    pub(super) fn new(input: Arc<dyn Input>, origin: u64, layout: Layout, coding: Coding, cache: usize) -> Store {
+        Store { input, origin, layout, coding, cache: Cache::new(cache), tools: Spares::default() }
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -99,7 +100,11 @@ impl Store {
     }
 
     pub(super) fn codec(&self) -> &Spec {
-        &self.codec
+        &self.coding.spec
+    }
+
+    pub(super) fn coding(&self) -> &Coding {
+        &self.coding
     }
 
     /// Fills `buffer` from byte `offset` of the image.
@@ -134,7 +139,7 @@ impl Store {
         let longest = header_bytes + METADATA_BLOCK_SIZE as u64;
         tool.raw.resize((area.end - offset).min(longest) as usize, 0);
         self.read(offset, &mut tool.raw)?;
-        let header = self.layout.order.half([tool.raw[0], tool.raw[1]]);
+        let header = self.layout.header_order.half([tool.raw[0], tool.raw[1]]);
         let length = usize::from(header & !STORED);
         let space = tool.raw.get(header_bytes as usize..).unwrap_or_default();
         let payload = space.get(..length).filter(|payload| !payload.is_empty());
@@ -154,7 +159,7 @@ impl Store {
         if let Some(tool) = self.tools.take() {
             return Ok(tool);
         }
-        let decoder = self.codec.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);
+        let decoder = self.coding.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);
         let decoder = decoder.map_err(|cause| ReadError::unsupported(cause.to_string(), "memory for a decoder"))?;
         Ok(Tool { decoder, raw: Vec::new() })
     }

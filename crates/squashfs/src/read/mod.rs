@@ -9,8 +9,10 @@
 //! are walked through the volume, and contents are read through it in order or at random. A [`BlockDecoder`] decodes one block.
 
 mod block;
+mod coding;
 pub(crate) mod data_check;
 mod find;
+mod ids;
 mod image;
 pub(crate) mod inode;
 mod inspect;

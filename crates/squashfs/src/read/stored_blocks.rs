@@ -36,7 +36,7 @@ impl Image {
     /// list or a table ends at its first fault. No data block is read.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, and for another layout than [`Layout::CURRENT`];
+    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, and if the image is not [current](Image::is_current);
     /// [`ReadError::Input`], [`ReadError::Work`].
     pub fn each_stored_block(
         &self,
@@ -44,7 +44,7 @@ impl Image {
         cancel: &CancelToken,
         visit: &mut dyn FnMut(StoredBlock),
     ) -> Result<(), ReadError> {
-        if !self.layout().is_current() {
+        if !self.is_current() {
             let what = format!("blocks of {}", self.layout());
             return Err(ReadError::unsupported(what, Layout::CURRENT.to_string()));
         }

@@ -76,7 +76,7 @@ impl Scan<'_, '_> {
         let mut stored = vec![0; (next - at) as usize];
         self.image.store().read(at, &mut stored)?;
         let (header, payload) = stored.split_at(2);
-        if self.image.layout().order.half([header[0], header[1]]) & STORED != 0 {
+        if self.image.layout().header_order.half([header[0], header[1]]) & STORED != 0 {
             return Ok(());
         }
         if let Err(cause) = self.image.check_window(payload) {
@@ -93,7 +93,7 @@ impl Scan<'_, '_> {
             return Ok(None);
         }
         let layout = self.image.layout();
-        let length = u64::from(layout.order.half(header) & !STORED);
+        let length = u64::from(layout.header_order.half(header) & !STORED);
         let next = at + layout.header_bytes() + length;
         Ok((length > 0 && length <= METADATA_BLOCK_SIZE as u64 && next <= area.end).then_some(next))
     }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""swap_4_0.py IMAGE BIG: rewrites a little-endian SquashFS 4.0 image in big-endian order, as images of some vendors are.
+"""swap_4_0.py IMAGE BIG [little]: rewrites a little-endian SquashFS 4.0 image in big-endian order, as images of some vendors are.
 
 The metadata of IMAGE must be stored (mksquashfs -noI -noId -noF -noX), so that each number keeps its place.
+With the word little, the headers of metadata blocks stay little-endian, as in images of AVM.
 """
 import struct
 import sys
@@ -53,7 +54,7 @@ class Table:
         return at
 
     def finish(self):
-        for header in self.headers:
+        for header in [] if sys.argv[3:] == ["little"] else self.headers:
             swap(header, [2])
 
 

@@ -67,7 +67,9 @@ impl StoredOptions<'_> {
         if superblock.compressor == 2 {
             return Ok(vec![(format!("compressor options of {} bytes", bytes.len()), "none, lzma has no options")]);
         }
-        let Ok(options) = self.options(&bytes, if superblock.compressor == 6 { 4 } else { 8 }) else { return Ok(vec![]) };
+        let Ok(options) = self.options(&bytes, if superblock.compressor == 6 { 4 } else { 8 }) else {
+            return Ok(vec![]);
+        };
         let within = |what: &str, number: u32, least: u32, most: u32, expected: &'static str| {
             (!(least..=most).contains(&number)).then(|| (format!("compressor option: {what} {number}"), expected))
         };
@@ -118,7 +120,7 @@ impl StoredOptions<'_> {
     fn header(&self) -> Result<u16, ReadError> {
         let mut header = [0; 2];
         (self.read)(SUPERBLOCK_BYTES, &mut header)?;
-        Ok(self.layout.order.half(header))
+        Ok(self.layout.header_order.half(header))
     }
 
     /// Reads the bytes of the options: one stored metadata block after the superblock.
@@ -143,7 +145,6 @@ impl StoredOptions<'_> {
         Err(fault(format!("compressor options of {} bytes", bytes.len()), &format!("{least} at least")))
     }
 }
-
 
 /// Returns the codec of a number that passed the superblock's check.
 fn default(number: u16) -> Spec {

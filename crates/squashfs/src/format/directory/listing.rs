@@ -267,9 +267,7 @@ pub(crate) fn lookup(
     };
     let again = Cursor::clone(&listing.cursor);
     listing.jump(directory, start);
-    listing.find(name).or_else(|_| {
-        Listing::at(again, directory.length).find(name)
-    })
+    listing.find(name).or_else(|_| Listing::at(again, directory.length).find(name))
 }
 
 /// Returns the last run of the index whose first name is not greater than `name`: its position in the listing, and the start of its block.

@@ -1,12 +1,13 @@
-"""Compares packline with PySquashfsImage: processor time of a listing and of random reads of small files.
+"""Compares packline with other ways for a Python program to read many small files.
 
-    python compare.py [DIRECTORY]
+    python compare.py [--rounds N] [DIRECTORY]
 
-Makes an image of 100,000 files of 100 to 4,000 bytes in DIRECTORY. Each measurement runs in a process of its own, and
-counts the processor time of the process from the start of the interpreter, without the time that an interpreter takes
-that only imports the module. Prints a table of Markdown.
+Makes 100,000 files of 100 to 4,000 bytes in DIRECTORY: as an image, as a zip, and as a directory. Each measurement is a
+process of its own. The processes of a table take turns. Each checks the number and the length of what it read. The
+processor time does not count what an interpreter takes that only imports the modules. Prints tables of Markdown.
 """
 
+import argparse
 import pathlib
 import random
 import resource
@@ -16,151 +17,290 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 FILES = 100_000
 READS = 10_000
-ROUNDS = 5
 
 
-def make(path):
-    """Packs the files: text that compresses like sources."""
+def name_of(number):
+    return f"d{number // 1000:03}/f{number:06}.txt"
+
+
+def make(top):
+    """Writes the files: text that compresses like sources."""
     import packline
 
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randrange(2, 12))) for _ in range(5000)]
     tree = packline.Tree()
-    for number in range(FILES):
-        size = chance.randrange(100, 4000)
-        text = " ".join(chance.choices(words, k=size // 7 + 1))[:size]
-        tree.add(f"d{number // 1000:03}/f{number:06}.txt", text.encode())
-    packline.pack(tree, path, codec="zstd")
+    with zipfile.ZipFile(top / "files.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(FILES):
+            size = chance.randrange(100, 4000)
+            content = " ".join(chance.choices(words, k=size // 7 + 1))[:size].encode()
+            tree.add(name_of(number), content)
+            archive.writestr(name_of(number), content)
+            path = top / "files" / name_of(number)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    packline.pack(tree, top / "files.sqfs", codec="zstd")
 
 
-def chosen():
-    """Paths of random files."""
-    numbers = random.Random(2).sample(range(FILES), READS)
-    return [f"d{number // 1000:03}/f{number:06}.txt" for number in numbers]
+def paths_of(task):
+    """The paths to read: all files in order, all files in a random order, or a part of them."""
+    numbers = {"in order": range(FILES), "shuffled": random.Random(3).sample(range(FILES), FILES)}
+    return [name_of(number) for number in numbers.get(task) or random.Random(2).sample(range(FILES), READS)]
 
 
-def packline_import(path, threads):
-    import packline  # noqa: F401
+def in_threads(threads, paths, read):
+    """Divides the reads among threads of Python: each calls read for one path after another."""
+
+    def all_of(part):
+        return sum(len(read(path)) for path in part)
+
+    if threads == 1:
+        return all_of(paths)
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(all_of, [paths[at::threads] for at in range(threads)]))
 
 
-def packline_list(path, threads):
-    import packline
+class Packline:
+    modules = "packline"
 
-    with packline.open(path) as image:
-        assert sum(1 for entry in image.entries() if entry.size >= 0) == FILES + FILES // 1000
+    def __init__(self, top):
+        import packline
 
+        self.image = packline.open(top / "files.sqfs")
 
-def packline_list_stat(path, threads):
-    import packline
+    def entries(self):
+        return sum(1 for _ in self.image.entries())
 
-    with packline.open(path) as image:
-        assert sum(entry.stat().st_size > 0 for entry in image.entries() if entry.is_file()) == FILES
+    def attributes(self):
+        return sum(entry.stat().st_size > 0 for entry in self.image.entries() if entry.is_file())
 
-
-def packline_read(path, threads):
-    import packline
-
-    with packline.open(path) as image:
-        in_threads(threads, lambda paths: [image.read(path) for path in paths])
+    def read(self, paths, threads):
+        return in_threads(threads, paths, self.image.read)
 
 
-def packline_read_many(path, threads):
-    import packline
+class PacklineFiles(Packline):
+    def read(self, paths, threads):
+        def read(path):
+            with self.image.open(path) as file:
+                return file.read()
 
-    with packline.open(path) as image:
-        assert sum(1 for _ in image.read_many(chosen(), workers=threads)) == READS
-
-
-def pysquashfsimage_import(path, threads):
-    from PySquashfsImage import SquashFsImage  # noqa: F401
+        return in_threads(threads, paths, read)
 
 
-def pysquashfsimage_list(path, threads):
-    from PySquashfsImage import SquashFsImage
-
-    with SquashFsImage.from_file(path) as image:
-        assert sum(1 for entry in image if entry.path) == FILES + FILES // 1000 + 1
+class PacklineMany(Packline):
+    def read(self, paths, threads):
+        return sum(len(content) for _, content in self.image.read_many(paths, workers=threads))
 
 
-def pysquashfsimage_list_stat(path, threads):
-    from PySquashfsImage import SquashFsImage
+class PacklineCached(PacklineMany):
+    """A cache that holds all decoded blocks."""
 
-    with SquashFsImage.from_file(path) as image:
-        assert sum(entry.size > 0 for entry in image if entry.is_file) == FILES
+    def __init__(self, top):
+        import packline
 
-
-def pysquashfsimage_read(path, threads):
-    from PySquashfsImage import SquashFsImage
-
-    # An image has one position in its file, which threads must not move at the same time.
-    lock = threading.Lock()
-
-    def read(image, path):
-        with lock:
-            return image.select("/" + path).read_bytes()
-
-    with SquashFsImage.from_file(path) as image:
-        in_threads(threads, lambda paths: [read(image, path) for path in paths])
+        self.image = packline.open(top / "files.sqfs", cache=512 << 20)
 
 
-def in_threads(count, read):
-    """Divides the reads among threads of Python."""
-    from concurrent.futures import ThreadPoolExecutor
+class Directory:
+    modules = "os"
 
-    paths = chosen()
-    if count == 1:
-        contents = read(paths)
-    else:
-        with ThreadPoolExecutor(count) as pool:
-            contents = [content for part in pool.map(read, [paths[at::count] for at in range(count)]) for content in part]
-    assert len(contents) == READS and all(100 <= len(content) < 4000 for content in contents)
+    def __init__(self, top):
+        self.top = f"{top}/files/"
 
+    def read(self, paths, threads):
+        def read(path):
+            with open(self.top + path, "rb") as file:
+                return file.read()
 
-def measured(name, path, threads):
-    """Median of the processor time and of the elapsed time of a process, in seconds."""
-    used, elapsed = [], []
-    for _ in range(ROUNDS):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start = time.perf_counter()
-        subprocess.run([sys.executable, __file__, "--run", name, path, str(threads)], check=True)
-        elapsed.append(time.perf_counter() - start)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return statistics.median(used), statistics.median(elapsed)
+        return in_threads(threads, paths, read)
 
 
-ROWS = [
-    ("open and list 100,000 entries", "packline_list", "pysquashfsimage_list", 1),
-    ("open, list, size or stat of 100,000 files", "packline_list_stat", "pysquashfsimage_list_stat", 1),
-    ("10,000 random reads, `read`, 1 thread", "packline_read", "pysquashfsimage_read", 1),
-    ("10,000 random reads, `read`, 4 threads", "packline_read", "pysquashfsimage_read", 4),
-    ("10,000 random reads, `read_many`, 1 thread", "packline_read_many", "pysquashfsimage_read", 1),
-    ("10,000 random reads, `read_many`, 4 threads", "packline_read_many", "pysquashfsimage_read", 4),
+class Zip:
+    modules = "zipfile"
+
+    def __init__(self, top):
+        self.archive = zipfile.ZipFile(top / "files.zip")
+
+    def read(self, paths, threads):
+        return in_threads(threads, paths, self.archive.read)
+
+
+class PySquashfsImage:
+    modules = "PySquashfsImage"
+
+    def __init__(self, top):
+        from PySquashfsImage import SquashFsImage
+
+        self.image = SquashFsImage.from_file(str(top / "files.sqfs"))
+
+    def entries(self):
+        return sum(1 for entry in self.image if entry.path not in ("", "/"))
+
+    def attributes(self):
+        return sum(entry.size > 0 for entry in self.image if entry.is_file)
+
+    def read(self, paths, threads):
+        # An image has one position in its file, which threads must not move at the same time.
+        lock = threading.Lock()
+
+        def read(path):
+            with lock:
+                return self.image.select("/" + path).read_bytes()
+
+        return in_threads(threads, paths, read)
+
+
+class Ratarmount:
+    """The library of ratarmount, without its mount. It reads SquashFS with PySquashfsImage."""
+
+    modules = "ratarmountcore.mountsource.formats.squashfs"
+
+    def __init__(self, top):
+        from ratarmountcore.mountsource.formats.squashfs import SquashFSMountSource
+
+        self.source = SquashFSMountSource(str(top / "files.sqfs"), writeIndex=False, indexFilePath=":memory:")
+
+    def read(self, paths, threads):
+        lock = threading.Lock()
+
+        def read(path):
+            with lock, self.source.open(self.source.lookup("/" + path)) as file:
+                return file.read()
+
+        return in_threads(threads, paths, read)
+
+
+ALL = FILES + FILES // 1000
+# Title, tasks, and the ways with their numbers of threads. Ratios are to the first row of PySquashfsImage with the same number of threads.
+TABLES = [
+    ("Open and list 100,000 files", "entries", [("iteration", Packline, 1), ("iteration", PySquashfsImage, 1)]),
+    ("Open, list, sizes of 100,000 files", "attributes", [("`stat`", Packline, 1), ("`size`", PySquashfsImage, 1)]),
+    (
+        "Open and read 10,000 random files",
+        "some",
+        [
+            ("`read`", Packline, 1),
+            ("`read_many`", PacklineMany, 1),
+            ("`read_bytes`", PySquashfsImage, 1),
+            ("`read`", Packline, 4),
+            ("`read_many`", PacklineMany, 4),
+            ("`read_bytes`", PySquashfsImage, 4),
+        ],
+    ),
+    (
+        "Open and read 100,000 files, in order",
+        "in order",
+        [
+            ("`read_many`", PacklineMany, 2),
+            ("`read_many`", PacklineMany, 1),
+            ("`open`", PacklineFiles, 1),
+            ("files of the directory", Directory, 1),
+            ("files of the directory", Directory, 2),
+            ("a zip, `zipfile`", Zip, 1),
+            ("`read_bytes`", PySquashfsImage, 1),
+            ("`read_bytes`", PySquashfsImage, 2),
+            ("`open`", Ratarmount, 1),
+        ],
+    ),
+    (
+        "Open and read 100,000 files, shuffled",
+        "shuffled",
+        [
+            ("`read_many`", PacklineMany, 2),
+            ("`read_many`, `cache=512 << 20`", PacklineCached, 2),
+            ("`open`", PacklineFiles, 2),
+            ("files of the directory", Directory, 2),
+            ("a zip, `zipfile`", Zip, 1),
+            ("`read_bytes`", PySquashfsImage, 2),
+        ],
+    ),
 ]
+NAMES = {
+    "Packline": "packline",
+    "PacklineFiles": "packline",
+    "PacklineMany": "packline",
+    "PacklineCached": "packline",
+    "Directory": "Python",
+    "Zip": "Python",
+    "PySquashfsImage": "PySquashfsImage",
+    "Ratarmount": "ratarmountcore",
+}
+
+
+def work(task, way, threads, top):
+    """One measurement. Returns what was read, in bytes or in entries."""
+    opened = globals()[way](pathlib.Path(top))
+    if task in ("entries", "attributes"):
+        found = getattr(opened, task)()
+        assert found == (ALL if task == "entries" else FILES), found
+        return found
+    return opened.read(paths_of(task), threads)
+
+
+class Sample:
+    """The times of a process in seconds, and what it printed."""
+
+    def __init__(self, arguments):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        run = subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.PIPE, text=True)
+        self.elapsed = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.user = after.ru_utime - before.ru_utime
+        self.processor = self.user + after.ru_stime - before.ru_stime
+        self.output = run.stdout
+
+
+def median(samples, field):
+    return statistics.median(getattr(sample, field) for sample in samples)
+
+
+def table(title, task, ways, top, rounds):
+    samples = [[] for _ in ways]
+    idle = {}
+    for _, way, _ in ways:
+        one = ["-c", f"import random, subprocess, tempfile, threading, zipfile, {way.modules}"]
+        idle.setdefault(way, [Sample(one) for _ in range(3)])
+    for _ in range(rounds):
+        for (_, way, threads), found in zip(ways, samples):
+            found.append(Sample([__file__, "--run", task, way.__name__, str(threads), str(top)]))
+    outputs = {sample.output for found in samples for sample in found}
+    assert len(outputs) == 1, outputs
+    used = [median(found, "processor") - median(idle[way], "processor") for (_, way, _), found in zip(ways, samples)]
+    peer = {}
+    for (_, way, threads), seconds in zip(ways, used):
+        if way is PySquashfsImage:
+            peer.setdefault(threads, seconds)
+    print(f"\n## {title}\n")
+    print("| program | how | threads | user CPU s | CPU s | elapsed s | CPU, to PySquashfsImage |")
+    print("|---|---|--:|--:|--:|--:|--:|")
+    for (how, way, threads), found, seconds in zip(ways, samples, used):
+        user = median(found, "user") - median(idle[way], "user")
+        times = f"{user:.2f} | {seconds:.2f} | {median(found, 'elapsed'):.2f}"
+        ratio = seconds / peer.get(threads, peer[min(peer)])
+        print(f"| {NAMES[way.__name__]} | {how} | {threads} | {times} | {ratio:.3f} |", flush=True)
 
 
 def main():
-    with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as directory:
-        path = str(pathlib.Path(directory, "files.sqfs"))
-        make(path)
-        idle = {name: measured(f"{name}_import", path, 1)[0] for name in ("packline", "pysquashfsimage")}
-        known = {}
-        print("| what | packline: processor, elapsed | PySquashfsImage: processor, elapsed | ratio of processor time |")
-        print("|---|---|---|---|")
-        for title, ours, theirs, threads in ROWS:
-            for name in (ours, theirs):
-                if (name, threads) not in known:
-                    used, elapsed = measured(name, path, threads)
-                    known[name, threads] = (used - idle[name.split("_")[0]], elapsed)
-            (one, one_elapsed), (other, other_elapsed) = known[ours, threads], known[theirs, threads]
-            print(f"| {title} | {one:.3f} s, {one_elapsed:.2f} s | {other:.3f} s, {other_elapsed:.2f} s | {one / other:.3f} |")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("directory", nargs="?")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
+        top = pathlib.Path(directory)
+        make(top)
+        sizes = [(top / name).stat().st_size for name in ("files.sqfs", "files.zip")]
+        print(f"The image has {sizes[0]:,} bytes, the zip {sizes[1]:,}. Medians of {options.rounds} interleaved runs.")
+        for title, task, ways in TABLES:
+            table(title, task, ways, top, options.rounds)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
-        globals()[sys.argv[2]](sys.argv[3], int(sys.argv[4]))
+        print(work(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]))
     else:
         main()

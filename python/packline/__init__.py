@@ -1,13 +1,17 @@
 """Read and write SquashFS and EROFS images.
 
-    with packline.open("root.sqfs") as image:
-        print(image["etc/hostname"].read())
-        for path in image:
-            print(path)
-
-    packline.pack("rootfs", "root.sqfs", codec="zstd", level=19)
+>>> packed = packline.pack("rootfs", "packed.sqfs", codec="zstd", level=19)
+>>> with packline.open("packed.sqfs") as image:
+...     print(image["etc/hostname"].read())
+...     for path in image:
+...         if path.startswith("etc/"):
+...             print(path)
+b'box\\n'
+etc/empty
+etc/hostname
 """
 
+import os
 import posixpath
 from collections.abc import Mapping
 
@@ -69,13 +73,31 @@ class Image(_native.Image, Mapping):
     """An open SquashFS or EROFS image: a mapping of paths to entries.
 
     source is a path, the bytes of an image, or a file object that can seek. cache is the maximum number of bytes of
-    decoded blocks in memory. All methods may be called by several threads at once.
+    decoded blocks in memory. All methods may be called by several threads at once. An image that was opened from a
+    path can be pickled: another process opens the path again.
+
+    >>> image["usr/bin/app"].size
+    307200
+    >>> "etc/shadow" in image, len(image)
+    (False, 13)
     """
 
     # A mapping would compare all entries, and could not be hashed.
     __eq__ = object.__eq__
     __ne__ = object.__ne__
     __hash__ = object.__hash__
+
+    def __init__(self, source, *, cache=None):
+        self._origin = None
+        if isinstance(source, (str, os.PathLike)):
+            self._origin = os.path.abspath(os.fsdecode(source)), cache
+
+    def __reduce__(self):
+        if self.closed:
+            raise ValueError("the image is closed")
+        if self._origin is None:
+            raise TypeError("cannot pickle an image that was opened from bytes or a file object; open it from a path")
+        return _reopen, self._origin
 
     def __enter__(self):
         return self
@@ -103,6 +125,9 @@ class Image(_native.Image, Mapping):
         """Walk through directories like os.walk, from the top down: (path, names of directories, other names).
 
         The caller may remove names of directories from the list; the walk skips these directories.
+
+        >>> [path for path, directories, others in image.walk("data")]
+        ['data', 'data/more']
         """
         seen = set()
         pending = [top]
@@ -127,3 +152,7 @@ class Image(_native.Image, Mapping):
 def open(source, *, cache=None):
     """Open an image: see Image."""
     return Image(source, cache=cache)
+
+
+def _reopen(path, cache):
+    return Image(path, cache=cache)

@@ -2,7 +2,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Protocol, TypeVar, Union
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar, Union, final
 
 _StrPath = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
 _Item = TypeVar("_Item")
@@ -13,6 +13,36 @@ class _Readable(Protocol):
 
 _Content = Union[bytes, bytearray, memoryview, os.PathLike[str], _Readable]
 _Source = Union[_StrPath, "Image", "Tree", dict[str, _Content], list[Any], tuple[Any, ...]]
+
+__all__ = [
+    "CancelToken",
+    "CancelledError",
+    "CorruptError",
+    "DirectoryError",
+    "Entry",
+    "Error",
+    "ExistsError",
+    "File",
+    "Finding",
+    "Image",
+    "InternalError",
+    "InvalidError",
+    "IoError",
+    "LimitError",
+    "NoSpaceError",
+    "NotDirectoryError",
+    "NotFoundError",
+    "Packed",
+    "PermissionDeniedError",
+    "Progress",
+    "Tree",
+    "UnsupportedError",
+    "Unpacked",
+    "Warning",
+    "WrongFormatError",
+    "open",
+    "pack",
+]
 
 __version__: str
 
@@ -38,12 +68,14 @@ class CancelledError(Error): ...
 class InternalError(Error): ...
 class Warning(UserWarning): ...
 
+@final
 class CancelToken:
-    def __init__(self) -> None: ...
+    def __new__(cls) -> CancelToken: ...
     def cancel(self) -> None: ...
     @property
     def cancelled(self) -> bool: ...
 
+@final
 class Progress:
     @property
     def entries(self) -> int: ...
@@ -56,6 +88,7 @@ class Progress:
     @property
     def image_bytes(self) -> int: ...
 
+@final
 class Packed:
     @property
     def container(self) -> str: ...
@@ -72,12 +105,14 @@ class Packed:
     @property
     def warnings(self) -> int: ...
 
+@final
 class Unpacked:
     @property
     def content_bytes(self) -> int: ...
     @property
     def errors(self) -> int: ...
 
+@final
 class Finding:
     @property
     def offset(self) -> int: ...
@@ -91,12 +126,14 @@ class Finding:
 class File(io.RawIOBase):
     name: str
     mode: str
+    def __init__(self, handle: Any, name: str) -> None: ...
     @property
     def size(self) -> int: ...
     def pread(self, size: int, offset: int) -> bytes: ...
-    def read(self, size: int | None = -1) -> bytes: ...
+    def read(self, size: int | None = -1, /) -> bytes: ...
     def readall(self) -> bytes: ...
 
+@final
 class Entry(os.PathLike[str]):
     @property
     def name(self) -> str: ...
@@ -125,6 +162,7 @@ class _Entries(Iterator[Entry]):
 
 class Image(Mapping[_StrPath, Entry]):
     def __init__(self, source: _StrPath | bytearray | BinaryIO, *, cache: int | None = None) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __enter__(self) -> Image: ...
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None, /
@@ -180,8 +218,9 @@ class Image(Mapping[_StrPath, Entry]):
     ) -> Unpacked: ...
     def verify(self, *, cancel: CancelToken | None = None, workers: int | None = None) -> list[Finding]: ...
 
+@final
 class Tree:
-    def __init__(self, entries: dict[str, _Content] | None = None) -> None: ...
+    def __new__(cls, entries: dict[str, _Content] | None = None) -> Tree: ...
     def add(
         self,
         path: _StrPath,

@@ -43,7 +43,7 @@ class File(io.RawIOBase):
             raise ValueError("negative size or offset")
         return self._handle.read_at(min(offset, _LAST), min(size, _LAST))
 
-    def read(self, size=-1):
+    def read(self, size=-1, /):
         self._check()
         data = self._handle.read_at(self._position, _LAST if size is None or size < 0 else min(size, _LAST))
         self._position += len(data)
@@ -52,7 +52,7 @@ class File(io.RawIOBase):
     def readall(self):
         return self.read()
 
-    def readinto(self, buffer):
+    def readinto(self, buffer, /):
         self._check()
         with memoryview(buffer) as view, view.cast("B") as target:
             data = self._handle.read_at(self._position, len(target))
@@ -60,7 +60,7 @@ class File(io.RawIOBase):
         self._position += len(data)
         return len(data)
 
-    def seek(self, offset, whence=os.SEEK_SET):
+    def seek(self, offset, whence=os.SEEK_SET, /):
         self._check()
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}.get(whence)
         if start is None:

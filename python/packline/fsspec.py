@@ -11,8 +11,8 @@ import io
 import os
 from typing import Any
 
-import fsspec
-from fsspec.spec import AbstractFileSystem
+import fsspec  # type: ignore[import-untyped, unused-ignore]
+from fsspec.spec import AbstractFileSystem  # type: ignore[import-untyped, unused-ignore]
 
 from . import Entry, Error, Image, NotDirectoryError, NotFoundError
 from . import open as open_image
@@ -152,8 +152,8 @@ class PacklineFileSystem(AbstractFileSystem):
             if (start or 0) < 0 or (end or 0) < 0:
                 start, end = _range(self.info(path)["size"], start, end)
             ranges.append((path, start or 0, end))
-        on_error = "return" if on_error == "return" else "raise"
-        return [data for _, data in self.image.read_ranges(ranges, on_error=on_error)]
+        returned = self.image.read_ranges(ranges, on_error="return" if on_error == "return" else "raise")
+        return [data for _, data in returned]
 
     def cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any) -> Any:
         paths = self.expand_path(path, recursive=recursive)

@@ -12,7 +12,7 @@ use crate::file;
 /// The function that builds an `os.stat_result`.
 static STAT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// An entry of an image, like `os.DirEntry`.
+/// An entry of an image. It has the methods of os.DirEntry, without following symbolic links.
 #[pyclass(name = "Entry", module = "packline", frozen)]
 pub struct PyEntry {
     image: Image,
@@ -27,11 +27,13 @@ impl PyEntry {
 
 #[pymethods]
 impl PyEntry {
+    /// The name, without the directory. Empty for the root.
     #[getter]
     fn name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         text(py, self.entry.name())
     }
 
+    /// The path in the image, without a slash at the start. Empty for the root.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         text(py, self.entry.path())
@@ -41,11 +43,13 @@ impl PyEntry {
         self.path(py)
     }
 
+    /// The size of a file in bytes; 0 for other entries.
     #[getter]
     fn size(&self) -> u64 {
         self.entry.size()
     }
 
+    /// file, directory, symlink, block_device, char_device, fifo or socket.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.entry.kind() {
@@ -59,22 +63,27 @@ impl PyEntry {
         }
     }
 
+    /// Return whether the entry is a regular file.
     fn is_file(&self) -> bool {
         self.entry.is_file()
     }
 
+    /// Return whether the entry is a directory.
     fn is_dir(&self) -> bool {
         self.entry.is_dir()
     }
 
+    /// Return whether the entry is a symbolic link.
     fn is_symlink(&self) -> bool {
         self.entry.link_target().is_some()
     }
 
+    /// Return the number of the inode. Hard links to one file have the same number.
     fn inode(&self) -> u64 {
         self.entry.id()
     }
 
+    /// Return an os.stat_result. st_dev is 0, and all times are the modification time.
     fn stat(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let meta = self.entry.meta();
         let (kind, device) = type_bits(&self.entry.kind());
@@ -86,6 +95,7 @@ impl PyEntry {
         Ok(build.call1((mode, self.entry.id(), self.entry.links(), owner, size, mtime, device))?.unbind())
     }
 
+    /// Return the target of a symbolic link.
     fn readlink<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
         match self.entry.link_target() {
             Some(target) => text(py, target),
@@ -93,6 +103,7 @@ impl PyEntry {
         }
     }
 
+    /// Return the extended attributes: a dict of names and bytes.
     fn xattrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let xattrs = py.detach(|| self.entry.xattrs()).map_err(|error| raise(py, error))?;
         let found = PyDict::new(py);
@@ -102,6 +113,7 @@ impl PyEntry {
         Ok(found)
     }
 
+    /// Return the content of a file. A file of more than limit bytes is a LimitError.
     #[pyo3(signature = (*, limit = None))]
     fn read<'py>(&self, py: Python<'py>, limit: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
         let file = self.open_file(py)?;
@@ -109,6 +121,7 @@ impl PyEntry {
         file::read(py, &file, 0, u64::MAX)
     }
 
+    /// Open a file: return a File.
     fn open(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         file::wrap(py, self.open_file(py)?, self.path(py)?.into_any())
     }

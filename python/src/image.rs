@@ -30,12 +30,16 @@ pub struct PyImage {
     count: OnceLock<usize>,
 }
 
-/// A finding of a check.
+/// A finding of Image.verify: damage if fault is True, otherwise a remark.
 #[pyclass(name = "Finding", module = "packline", frozen, get_all)]
 pub struct PyFinding {
+    /// The offset in the image, in bytes.
     offset: u64,
+    /// What was found.
     what: String,
+    /// What a correct image has there. Empty if that is clear.
     expected: String,
+    /// Whether the image is damaged; False for a remark.
     fault: bool,
 }
 
@@ -46,10 +50,12 @@ impl PyFinding {
     }
 }
 
-/// Result of an extraction.
+/// The result of Image.unpack.
 #[pyclass(name = "Unpacked", module = "packline", frozen, get_all)]
 pub struct PyUnpacked {
+    /// Bytes of content that were written.
     content_bytes: u64,
+    /// Number of entries that could not be unpacked, with continue_on_error=True.
     errors: u64,
 }
 
@@ -65,32 +71,38 @@ impl PyImage {
         Ok(PyImage { opened: Mutex::new(Some(opened)), count: OnceLock::new() })
     }
 
+    /// Stop further use of the image. Entries and files that are in use keep it open.
     fn close(&self, py: Python<'_>) {
         let closed = self.lock(py).take();
         // The last reference may close a file object of Python, which needs the lock of the image no more.
         drop(closed);
     }
 
+    /// Whether close() was called.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
         self.lock(py).is_none()
     }
 
+    /// squashfs or erofs.
     #[getter]
     fn container(&self, py: Python<'_>) -> PyResult<&'static str> {
         Ok(self.image(py)?.container().name())
     }
 
+    /// The codec, as pack() takes it.
     #[getter]
     fn codec(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.image(py)?.codec().to_string())
     }
 
+    /// The size of blocks in bytes.
     #[getter]
     fn block_size(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.image(py)?.block_size())
     }
 
+    /// The size of the image in bytes.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.image(py)?.size())
@@ -126,6 +138,10 @@ impl PyImage {
         Ok(*self.count.get_or_init(|| count))
     }
 
+    /// Return an iterator over the entries below the root, each directory before its entries. select is a pattern, or a list of patterns.
+    ///
+    /// >>> [entry.path for entry in image.entries("*.csv")]
+    /// ['data/more/table.csv', 'data/table.csv']
     #[pyo3(signature = (select = None))]
     fn entries(&self, py: Python<'_>, select: Option<&Bound<'_, PyAny>>) -> PyResult<PyEntries> {
         let selection = selection(select)?;
@@ -136,6 +152,11 @@ impl PyImage {
         Ok(PyEntries::new(image, Box::new(walk)))
     }
 
+    /// Return an iterator over the entries of a directory, like os.scandir.
+    ///
+    /// >>> with image.scandir("etc") as entries:
+    /// ...     [(entry.name, entry.size) for entry in entries]
+    /// [('empty', 0), ('hostname', 4)]
     #[pyo3(signature = (path = None))]
     fn scandir(&self, py: Python<'_>, path: Option<PathArgument>) -> PyResult<PyEntries> {
         let image = self.image(py)?;
@@ -144,13 +165,20 @@ impl PyImage {
         Ok(PyEntries::new(image, Box::new(listing)))
     }
 
-    /// The path without symbolic links.
+    /// Return the path without symbolic links.
+    ///
+    /// >>> image.resolve("bin/app")
+    /// 'usr/bin/app'
     fn resolve<'py>(&self, py: Python<'py>, path: PathArgument) -> PyResult<Bound<'py, PyString>> {
         let image = self.image(py)?;
         let resolved = py.detach(|| resolve(&image, &path.0)).map_err(|error| raise(py, error))?;
         text(py, &resolved)
     }
 
+    /// Return the content of a file. A file of more than limit bytes is a LimitError.
+    ///
+    /// >>> image.read("etc/hostname")
+    /// b'box\n'
     #[pyo3(signature = (path, *, limit = None))]
     fn read<'py>(&self, py: Python<'py>, path: PathArgument, limit: Option<u64>) -> PyResult<Bound<'py, PyBytes>> {
         let image = self.image(py)?;
@@ -159,12 +187,26 @@ impl PyImage {
         file::read(py, &file, 0, u64::MAX)
     }
 
+    /// Open a file: return a File.
+    ///
+    /// >>> with image.open("etc/hostname") as file:
+    /// ...     file.seek(1)
+    /// ...     file.read()
+    /// 1
+    /// b'ox\n'
     fn open(&self, py: Python<'_>, path: PathArgument) -> PyResult<Py<PyAny>> {
         let image = self.image(py)?;
         let file = py.detach(|| image.open_file(&path.0)).map_err(|error| raise(py, error))?;
         file::wrap(py, file, text(py, &path.0)?.into_any())
     }
 
+    /// Return an iterator over pairs of path and content, in order. Several threads read the files: all processors by default.
+    ///
+    /// It reads the next files when they are needed, at most 64 MiB at a time. A file of more than limit bytes is a LimitError. With
+    /// on_error="return", a file that cannot be read is a pair of path and exception.
+    ///
+    /// >>> dict(image.read_many(["etc/hostname", "etc/empty"]))
+    /// {'etc/hostname': b'box\n', 'etc/empty': b''}
     #[pyo3(signature = (paths, *, workers = None, limit = None, on_error = None))]
     fn read_many(
         &self,
@@ -177,6 +219,10 @@ impl PyImage {
         PyReadMany::new(paths.py(), self.image(paths.py())?, requests, workers, on_error.as_deref())
     }
 
+    /// Return an iterator over pairs of range and content, like read_many. A range is a tuple of path, start and stop; stop may be None.
+    ///
+    /// >>> list(image.read_ranges([("etc/hostname", 0, 2)]))
+    /// [(('etc/hostname', 0, 2), b'bo')]
     #[pyo3(signature = (ranges, *, workers = None, on_error = None))]
     fn read_ranges(
         &self,
@@ -188,6 +234,13 @@ impl PyImage {
         PyReadMany::new(ranges.py(), self.image(ranges.py())?, requests, workers, on_error.as_deref())
     }
 
+    /// Unpack into a directory, which is created.
+    ///
+    /// select is a pattern, or a list of patterns. progress is called with a Progress about 20 times a second. With replace=True, files of an
+    /// existing directory are replaced. With continue_on_error=True, errors of single entries are warnings.
+    ///
+    /// >>> image.unpack("settings", select="etc").content_bytes
+    /// 4
     #[pyo3(signature = (
         target, *, select = None, replace = false, continue_on_error = false, progress = None, cancel = None, workers = None
     ))]
@@ -214,6 +267,10 @@ impl PyImage {
         Ok(PyUnpacked { content_bytes, errors })
     }
 
+    /// Check the whole image. Return a list of findings.
+    ///
+    /// >>> image.verify()
+    /// []
     #[pyo3(signature = (*, cancel = None, workers = None))]
     fn verify(
         &self,

@@ -4,8 +4,12 @@
 //! - All reading, packing and waiting happens without Python's lock. Mutexes are locked through `lock_py_attached`, which gives the lock up while
 //!   it waits.
 //! - Operations that take long run on a thread of their own ([`operation`]), so that Ctrl-C and cancellation take effect at once.
+//! - Doc comments of what Python sees are docstrings. Their examples are tests, with `image` as an image (`tests/test_documents.py`).
 //!
 //! `packline/__init__.py` adds what Python does better: file objects, exceptions, `os.walk`.
+// `cargo test --all-targets` compiles libraries as programs, which would need the library of Python.
+#![cfg(not(test))]
+#![allow(clippy::doc_lazy_continuation, reason = "examples in docstrings look like quotations")]
 
 mod arguments;
 mod entry;

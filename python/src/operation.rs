@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// The function that issues a warning.
 static WARN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// A flag that cancels operations, from any thread.
+/// A flag that cancels operations from any thread. A cancelled operation raises CancelledError.
 #[pyclass(name = "CancelToken", module = "packline", frozen)]
 pub struct PyCancelToken(CancelToken);
 
@@ -32,23 +32,30 @@ impl PyCancelToken {
         PyCancelToken(CancelToken::new())
     }
 
+    /// Cancel the operations that have this token, now and later.
     fn cancel(&self) {
         self.0.cancel();
     }
 
+    /// Whether cancel() was called.
     #[getter]
     fn cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
 }
 
-/// How far an operation is.
+/// How far an operation is. source_total is None while it is unknown.
 #[pyclass(name = "Progress", module = "packline", frozen, get_all)]
 pub struct PyProgress {
+    /// Number of entries so far.
     entries: u64,
+    /// Bytes of the source that were read.
     source_bytes: u64,
+    /// Bytes of the source; None while unknown.
     source_total: Option<u64>,
+    /// Bytes of content so far.
     content_bytes: u64,
+    /// Bytes of the image so far.
     image_bytes: u64,
 }
 

@@ -10,15 +10,22 @@ use crate::operation::{Control, PyCancelToken, Reporter, run};
 use crate::sources::SourceArgument;
 use crate::stream::PyStream;
 
-/// Result of a pack.
+/// The result of pack().
 #[pyclass(name = "Packed", module = "packline", frozen, get_all)]
 pub struct PyPacked {
+    /// squashfs or erofs.
     container: &'static str,
+    /// Bytes of content in the image.
     content_bytes: u64,
+    /// Size of the image in bytes.
     output_bytes: u64,
+    /// Number of blocks that were copied from a base.
     copied_blocks: u64,
+    /// Number of threads.
     workers: usize,
+    /// Number of errors after which the pack continued.
     errors: u64,
+    /// Number of warnings.
     warnings: u64,
 }
 
@@ -50,7 +57,14 @@ enum Target {
     Stream(PyStream),
 }
 
-/// Packs a source into an image.
+/// Pack a source into an image.
+///
+/// source is the path of a directory, a tar or an image; an open Image; a Tree or a dict of contents; or a list of these, of which later ones
+/// overlay earlier ones. target is a path, or a file object that can read, write and seek. Its ending chooses the container. progress is called
+/// with a Progress about 20 times a second. The documentation lists the other options.
+///
+/// >>> packline.pack({"etc/hostname": b"box"}, "tree.sqfs", codec="zstd", level=19).content_bytes
+/// 3
 #[pyfunction]
 #[pyo3(signature = (
     source, target, *, codec = None, level = None, progress = None, cancel = None, workers = None, **options

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
+use std::{io, mem, process};
 
 use packline::{Image, ImageFile, Resources};
 use packline_engine::{Config, Fault, OrderedMap, Pool, Task};
@@ -106,10 +107,41 @@ impl Task for Read {
     }
 }
 
+/// Threads that read.
+struct Workers {
+    pool: Pool,
+    threads: usize,
+    /// The process that started the threads.
+    process: u32,
+}
+
+impl Workers {
+    fn start(threads: usize) -> io::Result<Workers> {
+        Ok(Workers { pool: Config::new(threads, 0).pool()?, threads, process: process::id() })
+    }
+
+    /// Starts the threads again in a process that was forked, because it has no threads of its parent.
+    fn renew(&mut self) -> io::Result<()> {
+        if self.process != process::id() {
+            *self = Workers::start(self.threads)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            // The end of the pool would wait for threads that this process does not have.
+            mem::forget(self.pool.clone());
+        }
+    }
+}
+
 /// Requests in the order in which they are returned.
 struct Reader {
     image: Image,
-    pool: Pool,
+    workers: Workers,
     /// Not opened yet.
     pending: VecDeque<Request>,
     opened: VecDeque<Opened>,
@@ -141,7 +173,7 @@ impl Reader {
         let order = sorted(ranges.iter().map(|range| range.path.as_slice()));
         let mut runs = order.chunks(RUN).map(|run| run.iter().map(|index| ranges[*index].clone()).collect::<Vec<_>>());
         let task = Open(self.image.clone());
-        let opened = unsorted(&order, map(&self.pool, task, &mut runs)?);
+        let opened = unsorted(&order, map(&self.workers.pool, task, &mut runs)?);
         let paths = ranges.into_iter().map(|range| range.path);
         let items = batch.into_iter().map(|request| request.item);
         self.opened.extend(items.zip(paths).zip(opened).map(|((item, path), range)| Opened { item, path, range }));
@@ -162,7 +194,7 @@ impl Reader {
         let (items, mut ranges): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|opened| (opened.item, Some(opened.range))).unzip();
         let mut runs = runs(order.iter().filter_map(|index| ranges[*index].take()));
-        let contents = unsorted(&order, map(&self.pool, Read, &mut runs)?);
+        let contents = unsorted(&order, map(&self.workers.pool, Read, &mut runs)?);
         self.ready.extend(items.into_iter().zip(contents));
         Ok(())
     }
@@ -226,6 +258,10 @@ where
     Ok(results)
 }
 
+fn not_started(cause: io::Error) -> PyErr {
+    PyOSError::new_err(format!("cannot start the workers: {cause}"))
+}
+
 /// An iterator over pairs of an item and its content.
 #[pyclass(name = "ReadMany", module = "packline._native", frozen)]
 pub struct PyReadMany {
@@ -249,11 +285,10 @@ impl PyReadMany {
         };
         let workers = workers.unwrap_or_else(|| Resources::default().workers).min(requests.len());
         // One thread is the caller's own.
-        let pool = Config::new(if workers < 2 { 0 } else { workers }, 0).pool();
-        let pool = pool.map_err(|cause| PyOSError::new_err(format!("cannot start the workers: {cause}")))?;
+        let workers = Workers::start(if workers < 2 { 0 } else { workers }).map_err(not_started)?;
         let opened = VecDeque::new();
         let ready = VecDeque::new();
-        let reader = Reader { image, pool, pending: requests.into(), opened, ready };
+        let reader = Reader { image, workers, pending: requests.into(), opened, ready };
         Ok(PyReadMany { reader: Mutex::new(reader), returns_errors })
     }
 }
@@ -269,6 +304,7 @@ impl PyReadMany {
         if reader.ready.is_empty() {
             py.check_signals()?;
             let reader = &mut *reader;
+            py.detach(|| reader.workers.renew()).map_err(not_started)?;
             py.detach(|| reader.fill()).map_err(|fault| internal(py, &fault.to_string()))?;
         }
         let Some((item, content)) = reader.ready.pop_front() else { return Ok(None) };

@@ -13,7 +13,17 @@ use crate::arguments::PathArgument;
 use crate::failure::{invalid, raise};
 use crate::stream::PyStream;
 
-/// A tree of entries, which is packed once.
+/// A tree of entries for pack(), which can be packed once.
+///
+/// entries is a dict of paths and contents. Attributes of an entry are mode, uid, gid, mtime in seconds since 1970, and xattrs, a dict of names and
+/// bytes. Owners are 0 by default. Missing directories are added.
+///
+/// >>> tree = packline.Tree({"etc/hostname": b"box"})
+/// >>> tree.add("bin/app", b"#!/bin/sh", mode=0o755)
+/// >>> tree.add_symlink("bin/other", "app")
+/// >>> packed = packline.pack(tree, "other.sqfs")
+/// >>> list(packline.open("other.sqfs"))
+/// ['bin', 'bin/app', 'bin/other', 'etc', 'etc/hostname']
 #[pyclass(name = "Tree", module = "packline", frozen)]
 pub struct PyTree(Mutex<Option<Tree>>);
 
@@ -75,6 +85,7 @@ impl PyTree {
         }
     }
 
+    /// Add a file. content is bytes, an os.PathLike for a file of this machine, or a file object that is read when the tree is packed.
     #[pyo3(signature = (path, content, **attributes))]
     fn add(
         &self,
@@ -87,6 +98,7 @@ impl PyTree {
         self.put(py, attributes, |tree| tree.file(path.0, content))
     }
 
+    /// Add a directory.
     #[pyo3(signature = (path, **attributes))]
     fn add_directory(
         &self,
@@ -97,6 +109,7 @@ impl PyTree {
         self.put(py, attributes, |tree| tree.directory(path.0))
     }
 
+    /// Add a symbolic link to target.
     #[pyo3(signature = (path, target, **attributes))]
     fn add_symlink(
         &self,
@@ -108,10 +121,12 @@ impl PyTree {
         self.put(py, attributes, |tree| tree.symlink(path.0, target.0))
     }
 
+    /// Add another path of the file target, which may be added later.
     fn add_hard_link(&self, py: Python<'_>, path: PathArgument, target: PathArgument) -> PyResult<()> {
         self.put(py, None, |tree| tree.hard_link(path.0, target.0))
     }
 
+    /// Add a device, a fifo or a socket. kind is block_device, char_device, fifo or socket.
     #[pyo3(signature = (path, kind, *, major = 0, minor = 0, **attributes))]
     fn add_special(
         &self,

@@ -1,11 +1,29 @@
 """Inputs that the tests share."""
 
 import contextlib
+import faulthandler
 import os
 import pathlib
 import tempfile
+import unittest
 
 CONTENT = bytes(range(256)) * 1200
+"""Whether the slowest tests run a part of their cases."""
+SHORT = os.environ.get("PACKLINE_TESTS") == "short"
+"""Seconds for one test, and for a process that a test starts."""
+LIMIT = 240
+PROCESS_LIMIT = 120
+
+
+class TestCase(unittest.TestCase):
+    """A test that must not hang: after LIMIT seconds, the stacks of all threads are printed and the process ends."""
+
+    def run(self, result=None):
+        faulthandler.dump_traceback_later(LIMIT, exit=True)
+        try:
+            return super().run(result)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
 
 
 @contextlib.contextmanager

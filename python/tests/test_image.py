@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import signal
 import stat
 import threading
 import unittest
@@ -13,7 +14,7 @@ import packline
 FORMATS = ("root.sqfs", "root.erofs")
 
 
-class Reading(unittest.TestCase):
+class Reading(inputs.TestCase):
     @classmethod
     def setUpClass(cls):
         context = inputs.directory()
@@ -172,6 +173,35 @@ class Reading(unittest.TestCase):
             for thread in threads:
                 thread.join()
             self.assertEqual(wrong, [])
+
+    def test_a_forked_process_reads_with_the_objects_of_its_parent(self):
+        """Its parent's threads do not exist there: waiting for them would last forever."""
+        for image in self.images():
+            pairs = image.read_many(["etc/hostname"] * 9000, workers=2)
+            next(pairs)
+            child = os.fork()
+            if child == 0:
+                # Only the status reaches the parent; unittest must not go on here.
+                try:
+                    signal.alarm(inputs.PROCESS_LIMIT)
+                    rest = sum(1 for _ in pairs)
+                    del pairs
+                    read = dict(image.read_many(["etc/hostname"], workers=2))
+                    os._exit(0 if (rest, read) == (8999, {"etc/hostname": b"box\n"}) else 1)
+                finally:
+                    os._exit(2)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertEqual(sum(1 for _ in pairs), 8999)
+
+    def test_images_of_paths_can_be_pickled(self):
+        for image in self.images():
+            copy = pickle.loads(pickle.dumps(image))
+            self.assertEqual((copy.read("etc/hostname"), copy.size), (b"box\n", image.size))
+        content = (self.top / "root.sqfs").read_bytes()
+        for source in (content, bytearray(content), io.BytesIO(content)):
+            self.assertRaises(TypeError, pickle.dumps, packline.open(source))
+        image.close()
+        self.assertRaises(ValueError, pickle.dumps, image)
 
     def test_sources_of_images(self):
         for name in FORMATS:

@@ -23,3 +23,8 @@ pub use content_order::{ContentOrder, FileList, RestOrder};
 pub use foreign::{FOREIGN_HEAD, foreign_format};
 pub use part::Part;
 pub use stack::{Layer, StackOptions, StackSource, Whiteouts};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

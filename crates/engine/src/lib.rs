@@ -58,3 +58,8 @@ pub use stats::run_stats::{RunStats, StatsSink};
 pub use stats::{QueueStats, Stats, WorkerStats};
 pub use task::Task;
 pub use trace::{Event, EventKind, JobFacts, Tracer};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

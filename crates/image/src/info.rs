@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use packline_erofs::read::RecordedOptions;
 use packline_runtime::Unsupported;
 use packline_squashfs::Superblock;
 use packline_squashfs::read::{Layout, TablePlace};
@@ -15,7 +16,7 @@ const SHARED_MOST: usize = 4 << 20;
 /// Codec, sizes and structures of an image.
 #[derive(Debug, Clone)]
 pub struct ImageInfo {
-    /// The codec with the parameters in the image, as [`packline_codec::Spec`] prints it.
+    /// The codec with the parameters that the image has, as [`packline_codec::Spec`] prints it.
     pub codec: String,
     /// Byte of the file at which the image starts.
     pub origin: u64,
@@ -37,8 +38,13 @@ pub enum Structures {
         /// Tables, in the order of their positions.
         tables: Vec<TablePlace>,
     },
-    /// EROFS, with its superblock.
-    Erofs(packline_erofs::read::Superblock),
+    /// EROFS.
+    Erofs {
+        /// The superblock.
+        superblock: packline_erofs::read::Superblock,
+        /// The options of the pack; `None` if the image does not have them.
+        options: Option<RecordedOptions>,
+    },
 }
 
 /// Counts of an image's inodes.
@@ -74,14 +80,21 @@ impl ImageInfo {
     /// Collects the information that opening the image has read already.
     pub fn of(image: &OpenedImage) -> ImageInfo {
         let facts = image.volume.facts();
+        let mut codec = facts.codec.clone();
         let structures = match &image.file_system {
             FileSystem::SquashFs(image) => {
                 let tables = image.table_places();
                 Structures::SquashFs { layout: *image.layout(), superblock: image.superblock().clone(), tables }
             }
-            FileSystem::Erofs(image) => Structures::Erofs(image.superblock().clone()),
+            FileSystem::Erofs(image) => {
+                let options = image.recorded_options();
+                if let Some(options) = &options {
+                    codec = options.codec.to_string();
+                }
+                Structures::Erofs { superblock: image.superblock().clone(), options }
+            }
         };
-        ImageInfo { codec: facts.codec.clone(), origin: facts.origin, bytes: facts.bytes, structures }
+        ImageInfo { codec, origin: facts.origin, bytes: facts.bytes, structures }
     }
 }
 

@@ -16,3 +16,8 @@ pub use packline_runtime::{FileInput, Input, Observer, Pass, Progress, Resources
 pub use read::{Archive, BlockInfo, Blocks, ChunkInfo, Chunks, ReadOptions, Unpacked};
 pub use spool::spooled;
 pub use write::{Password, Randomness, StreamSums, WindowSize, WriteOptions, Written, compress};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -153,3 +153,8 @@ pub mod requests {
 #[cfg(all(doctest, feature = "pln"))]
 #[doc = include_str!("../../../docs/guide/src/library.md")]
 struct GuidePrograms;
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -24,3 +24,8 @@ pub use repair::examine::{Examined, examine};
 pub use repair::{prove, repair};
 pub use set::RecoverySet;
 pub use set::strip::{Stripped, Summary, strip};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

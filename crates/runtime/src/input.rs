@@ -57,6 +57,9 @@ pub trait Input: Send + Sync {
         Ok(bytes)
     }
 
+    /// Tells the input that these bytes are read soon. An input that is far away may then read them together with others.
+    fn will_read(&self, _offset: u64, _length: u64) {}
+
     /// Compares the input with its state when it was opened.
     fn change(&self) -> io::Result<InputChange> {
         Ok(InputChange::None)

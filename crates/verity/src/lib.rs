@@ -29,3 +29,8 @@ pub use signature::Signer;
 pub use sink::HashingSink;
 pub use superblock::Superblock;
 pub use tree::{Tree, write_tree};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

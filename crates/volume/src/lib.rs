@@ -12,6 +12,7 @@
 //! is decoded again.
 
 mod base;
+mod data_check;
 mod error;
 mod finding;
 mod node;
@@ -24,6 +25,7 @@ mod volume;
 mod walk;
 
 pub use base::{BaseCounts, BaseError, BaseSettings, BaseUses};
+pub use data_check::{Covered, DataCheck, ReadAt, checksum};
 pub use error::ReadError;
 pub use finding::{Examiner, Finding, Report, Severity, Verified};
 pub use node::{

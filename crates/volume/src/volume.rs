@@ -63,7 +63,7 @@ pub struct ContentPlace {
 pub enum CheckScope {
     /// All bytes. Bytes that the caller has not read are read at the end.
     Everything,
-    /// All bytes, if the caller has read all of them; otherwise nothing is compared.
+    /// All bytes, if the caller has read all contents of files; otherwise nothing is compared.
     IfAllWasRead,
 }
 
@@ -152,6 +152,9 @@ pub trait Volume: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`ReadError::Unsupported`] for lack of memory.
     fn decoder(&self) -> Result<Box<dyn UnitDecoder>, ReadError>;
+
+    /// Tells the input that the stored bytes of a unit are read soon: see [`Input::will_read`](packline_runtime::Input::will_read).
+    fn will_read(&self, unit: Unit);
 
     /// Fills `out` with stored bytes from `offset` of the image.
     ///

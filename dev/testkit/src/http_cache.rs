@@ -1,12 +1,14 @@
 //! A small HTTP server for entries of caches, like bazel-remote, that can be set to misbehave.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use crate::http::{Request, Server, send, send_head};
 
 /// A fault of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub enum Fault {
 
 /// A server with a separate address, in threads. Dropping it ends the server.
 pub struct HttpCache {
-    address: SocketAddr,
+    server: Server,
     state: Arc<State>,
 }
 
@@ -55,15 +57,7 @@ struct State {
     authorization: Mutex<Option<String>>,
     gets: AtomicU64,
     puts: AtomicU64,
-    connections: AtomicU64,
-    ended: AtomicBool,
-}
-
-struct Request {
-    method: String,
-    path: String,
-    authorization: Option<String>,
-    body: Vec<u8>,
+    ended: Arc<AtomicBool>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -76,22 +70,20 @@ impl HttpCache {
     /// # Errors
     /// An error of the operating system.
     pub fn start() -> io::Result<HttpCache> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let address = listener.local_addr()?;
         let state = Arc::new(State::default());
         let shared = state.clone();
-        thread::Builder::new().name("http cache".into()).spawn(move || accept(&listener, &shared))?;
-        Ok(HttpCache { address, state })
+        let answer = Box::new(move |request: &Request, stream: &mut TcpStream| shared.answer(request, stream));
+        Ok(HttpCache { server: Server::start(state.ended.clone(), answer)?, state })
     }
 
     /// `http://ADDRESS`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address())
     }
 
     /// `ADDRESS`.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Misbehaves from now on.
@@ -121,47 +113,11 @@ impl HttpCache {
 
     /// Connections so far.
     pub fn connections(&self) -> u64 {
-        self.state.connections.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for HttpCache {
-    fn drop(&mut self) {
-        self.state.ended.store(true, Ordering::Relaxed);
-        // Wakes the thread that waits for connections.
-        drop(TcpStream::connect(self.address));
-    }
-}
-
-fn accept(listener: &TcpListener, state: &Arc<State>) {
-    while let Ok((stream, _)) = listener.accept() {
-        if state.ended.load(Ordering::Relaxed) {
-            return;
-        }
-        state.connections.fetch_add(1, Ordering::Relaxed);
-        let state = state.clone();
-        // The end of a connection concerns the client alone, whatever the reason.
-        let serve = move || drop(state.serve(stream));
-        if thread::Builder::new().name("http connection".into()).spawn(serve).is_err() {
-            return;
-        }
+        self.server.connections()
     }
 }
 
 impl State {
-    /// Answers requests of a connection until it ends.
-    fn serve(&self, stream: TcpStream) -> io::Result<()> {
-        stream.set_nodelay(true)?;
-        let mut reader = BufReader::new(stream.try_clone()?);
-        let mut stream = stream;
-        while let Some(request) = read_request(&mut reader)? {
-            if self.ended.load(Ordering::Relaxed) || !self.answer(&request, &mut stream)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Answers a request. Returns false if the connection is to be closed.
     fn answer(&self, request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
         let fault = locked(&self.fault).unwrap_or(Fault::None);
@@ -177,7 +133,7 @@ impl State {
             _ => {}
         }
         let wanted = locked(&self.authorization).clone();
-        if wanted.is_some_and(|wanted| request.authorization.as_ref() != Some(&wanted)) {
+        if wanted.is_some_and(|wanted| request.headers.get("authorization") != Some(&wanted)) {
             return send(stream, 401, b"who is it").map(|()| true);
         }
         if is_put {
@@ -206,12 +162,12 @@ impl State {
             }
             Fault::Page => entry = b"<html><body>Sign in</body></html>".to_vec(),
             Fault::Cut => {
-                send_head(stream, 200, entry.len())?;
+                send_head(stream, 200, &length(entry.len()))?;
                 stream.write_all(&entry[..entry.len() / 2])?;
                 return Ok(false);
             }
             Fault::Drip(time) => {
-                send_head(stream, 200, entry.len())?;
+                send_head(stream, 200, &length(entry.len()))?;
                 for byte in entry {
                     thread::sleep(time);
                     stream.write_all(&[byte])?;
@@ -219,12 +175,12 @@ impl State {
                 return Ok(true);
             }
             Fault::LongLength(more) => {
-                send_head(stream, 200, entry.len() + more)?;
+                send_head(stream, 200, &length(entry.len() + more))?;
                 stream.write_all(&entry)?;
                 return Ok(false);
             }
             Fault::ShortLength(less) => {
-                send_head(stream, 200, entry.len().saturating_sub(less))?;
+                send_head(stream, 200, &length(entry.len().saturating_sub(less)))?;
                 return stream.write_all(&entry).map(|()| true);
             }
             Fault::Endless => {
@@ -241,41 +197,6 @@ impl State {
     }
 }
 
-fn send(stream: &mut TcpStream, status: u16, body: &[u8]) -> io::Result<()> {
-    send_head(stream, status, body.len())?;
-    stream.write_all(body)
-}
-
-fn send_head(stream: &mut TcpStream, status: u16, length: usize) -> io::Result<()> {
-    stream.write_all(format!("HTTP/1.1 {status} Status\r\nContent-Length: {length}\r\n\r\n").as_bytes())
-}
-
-/// Returns the next request, or `None` at the end of the connection.
-fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
-        return Ok(None);
-    }
-    let mut words = line.split_whitespace();
-    let [method, path] = [(); 2].map(|()| words.next().unwrap_or_default().to_string());
-    let mut length = 0;
-    let mut authorization = None;
-    loop {
-        let mut header = String::new();
-        if reader.read_line(&mut header)? == 0 || header.trim().is_empty() {
-            break;
-        }
-        let (name, value) = header.split_once(':').unwrap_or((&header, ""));
-        match &*name.to_ascii_lowercase() {
-            "content-length" => length = value.trim().parse().unwrap_or(0),
-            "authorization" => authorization = Some(value.trim().to_string()),
-            _ => {}
-        }
-    }
-    let mut body = Vec::new();
-    reader.take(length).read_to_end(&mut body)?;
-    if body.len() as u64 != length {
-        return Ok(None);
-    }
-    Ok(Some(Request { method, path, authorization, body }))
+fn length(bytes: usize) -> String {
+    format!("Content-Length: {bytes}\r\n")
 }

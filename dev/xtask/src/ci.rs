@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::checks::{concurrency, fuzz};
-use crate::{clients, clock, environment, golden, guide, shell, tidy};
+use crate::checks::{concurrency, fuzz, publish};
+use crate::{clients, clock, environment, golden, guide, python, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
 /// it, and of all of them at the end.
@@ -15,22 +15,27 @@ pub fn run(fuzz_seconds: u32) -> Result<(), String> {
 }
 
 fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
+    let tests = ["test", "--workspace", "--all-targets", "--no-run", "--quiet"];
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
     times.of("tidy", tidy::run)?;
     times.of("policy", policy)?;
+    times.of("packages", publish::package)?;
     times.of("guide", guide::run)?;
-    times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
+    // With .ci/run, clippy's compiler compiles the tests.
+    if !environment::lints_are_compiled() {
+        times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
+    }
     times.of("features", || features(&FEATURES))?;
     // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
     times.of("fuzzing", || fuzz::each_target(fuzz_seconds, fuzz::Build::Quick))?;
-    times
-        .of("building the tests", || shell::run(shell::cargo().args(["test", "--workspace", "--no-run", "--quiet"])))?;
+    times.of("building the tests", || shell::run(shell::cargo().args(tests)))?;
     times.of("tests", || {
         shell::run(
             shell::cargo().args(["test", "--workspace"]).envs([("RUST_TEST_THREADS", test_threads().as_str()), SHORT]),
         )
     })?;
+    times.of("python", python::check)?;
     times.of("golden", || golden::run(&golden::Options::default()))?;
     times.of("clients", || clients::run(&clients::Options::short()))?;
     times.of("models", concurrency::loom)

@@ -18,6 +18,15 @@ pub fn cargo_home() -> Result<PathBuf, String> {
     named.or_else(home).ok_or_else(|| "neither CARGO_HOME nor HOME is set".into())
 }
 
+/// Whether clippy's compiler compiles the crates of the workspace, and so checks their lints.
+pub fn lints_are_compiled() -> bool {
+    let wrapper = std::env::var_os(WORKSPACE_COMPILER).map(PathBuf::from);
+    wrapper.is_some_and(|path| path.file_name().is_some_and(|name| name == "clippy-driver"))
+}
+
+/// The variable that names the compiler of the crates of a workspace.
+pub const WORKSPACE_COMPILER: &str = "RUSTC_WORKSPACE_WRAPPER";
+
 /// How many jobs cargo may run, if that is limited.
 pub fn build_jobs() -> Option<String> {
     std::env::var("CARGO_BUILD_JOBS").ok()
@@ -36,6 +45,11 @@ pub fn own_path() -> Result<String, String> {
 /// The number of processors that may be used.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The directories in which Python looks for modules first.
+pub fn python_path() -> Option<String> {
+    std::env::var("PYTHONPATH").ok().filter(|path| !path.is_empty())
 }
 
 /// The directories in which the system looks for programs.

@@ -26,7 +26,7 @@ mod shell;
 mod soak;
 mod tidy;
 
-use checks::{concurrency, fuzz, matrix};
+use checks::{concurrency, fuzz, matrix, publish};
 use clap::Parser;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -87,6 +87,8 @@ enum Command {
     /// Build packages of the program
     #[command(subcommand)]
     Package(package::Package),
+    /// Package each crate for the registry, compile the packages, and compare the interfaces with the last version (needs cargo-semver-checks)
+    Publishable,
     /// Make all files of a release: binaries, packages, source archive, list of crates, recipes, sums
     Release(release::Options),
     /// Build the C library, and install it with its header and its file for pkg-config
@@ -143,6 +145,7 @@ fn run(command: Command) -> Result<(), String> {
         Command::Corpus(options) => corpus::run(&options),
         Command::Bench(benchmark) => benchmark.run(),
         Command::Package(package) => package.run(),
+        Command::Publishable => publish::run(),
         Command::Release(options) => release::run(&options),
         Command::InstallLibrary(options) => c_library::install(&options),
         Command::CHeader => c_library::make_header(),

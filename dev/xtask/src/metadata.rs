@@ -28,6 +28,8 @@ pub struct Package {
     pub license: Option<String>,
     pub description: Option<String>,
     pub repository: Option<String>,
+    /// The registries that the crate may go to: an empty list if it is not published, `None` for any.
+    pub publish: Option<Vec<String>>,
     /// `None` for the crates of this repository.
     pub source: Option<String>,
 }
@@ -81,6 +83,12 @@ impl Metadata {
         let mut packages: Vec<&Package> = self.packages.iter().filter(is_foreign).collect();
         packages.sort_by_key(|package| (&package.name, numbers(&package.version)));
         packages
+    }
+
+    /// The crates of this repository that are not published.
+    pub fn unpublished(&self) -> impl Iterator<Item = &str> {
+        let own = self.packages.iter().filter(|package| self.workspace_members.contains(&package.id));
+        own.filter(|package| package.publish.as_ref().is_some_and(Vec::is_empty)).map(|package| package.name.as_str())
     }
 
     /// The crates that one crate of this repository needs to be built, itself included, by id.

@@ -4,24 +4,18 @@ use std::fmt;
 use std::io::{self, Read};
 use std::time::Duration;
 
-use ureq::config::Config;
-use ureq::http::{Response, StatusCode};
-use ureq::unversioned::transport::DefaultConnector;
-use ureq::{Agent, Body};
+use packline_http::{agent, config, ignore};
+use ureq::Agent;
+use ureq::http::StatusCode;
 
-use super::resolver::Resolver;
 use super::{Url, action_result};
+
+pub use packline_http::CONNECTION;
 
 /// Maximum time of a request: looking up the name, connecting, sending, and reading the answer.
 const REQUEST: Duration = Duration::from_secs(3);
 /// Bytes that a server may add around an entry.
 pub const ENVELOPE: usize = 1 << 10;
-/// Bytes read from an answer that is ignored, so that its connection can be reused.
-const IGNORED: u64 = 4 << 10;
-/// Bytes of each of the two buffers of a connection.
-const BUFFER: usize = 64 << 10;
-/// Bytes of a connection: its buffers and TLS buffers.
-pub const CONNECTION: usize = 4 * BUFFER;
 /// Number of idle connections that are kept: more than there are workers.
 const CONNECTIONS: usize = 2048;
 
@@ -77,19 +71,11 @@ pub struct Client {
 impl Client {
     /// Without `threads`, looking up the server's name has no time limit of ours.
     pub fn new(url: Url, threads: bool) -> Client {
-        let config = Config::builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .proxy(None)
-            .user_agent(concat!("packline/", env!("CARGO_PKG_VERSION")))
+        let config = config()
             .timeout_global(Some(REQUEST))
-            .input_buffer_size(BUFFER)
-            .output_buffer_size(BUFFER)
             .max_idle_connections(CONNECTIONS)
             .max_idle_connections_per_host(CONNECTIONS);
-        let agent = Agent::with_parts(with_tls(config).build(), DefaultConnector::new(), Resolver::new(threads));
-        Client { url, agent }
+        Client { url, agent: agent(config, threads) }
     }
 
     pub fn url(&self) -> &Url {
@@ -151,25 +137,4 @@ impl fmt::Debug for Client {
 /// Asks a server for an entry that is almost certainly missing, to check that the server answers like a cache.
 pub fn ping(url: &Url) -> Result<(), Failure> {
     Client::new(url.clone(), true).get(&"0".repeat(64), 0, &mut Vec::new()).map(|_| ())
-}
-
-fn ignore(answer: &mut Response<Body>) {
-    // After an error the connection is not reused.
-    let _ = io::copy(&mut answer.body_mut().as_reader().take(IGNORED), &mut io::sink());
-}
-
-type Builder = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
-
-#[cfg(not(feature = "https"))]
-fn with_tls(config: Builder) -> Builder {
-    config
-}
-
-/// Servers must have certificates that this machine trusts.
-#[cfg(feature = "https")]
-fn with_tls(config: Builder) -> Builder {
-    use ureq::tls::{RootCerts, TlsConfig};
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
-    config.tls_config(tls.unversioned_rustls_crypto_provider(provider).build())
 }

@@ -15,11 +15,11 @@
 pub mod action_result;
 mod client;
 mod health;
-mod resolver;
 mod server;
 mod uploads;
 mod url;
 
 pub use client::{Failure, ping};
+pub use packline_http::WrongUrl;
 pub use server::{Clock, Server};
-pub use url::{Url, WrongUrl};
+pub use url::Url;

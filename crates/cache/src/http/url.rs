@@ -2,16 +2,7 @@
 
 use std::fmt;
 
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use packline_runtime::escape::Escape;
-use percent_encoding::percent_decode_str;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{shown} {what}")]
-pub struct WrongUrl {
-    shown: String,
-    what: &'static str,
-}
+use packline_http::{WrongUrl, basic, has_valid_port, split};
 
 /// An address `http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX]`, or with `https`.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,37 +20,25 @@ impl Url {
     /// # Errors
     /// [`WrongUrl`], which does not show the password.
     pub fn parse(text: &str) -> Result<Url, WrongUrl> {
-        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let (user, authority) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
-        let shown = || format!("{scheme}://{authority}{path}").as_bytes().escaped();
-        let wrong = |what| WrongUrl { shown: shown(), what };
-        let https = match &*scheme.to_ascii_lowercase() {
-            "http" => false,
-            "https" if cfg!(feature = "https") => true,
-            "https" => {
-                return Err(wrong("cannot be used (expected http://); a build with the feature 'https' can use it"));
-            }
-            "s3" => {
-                return Err(wrong(
-                    "cannot be used (expected http:// or https://); bazel-remote serves a bucket of S3 by HTTP",
-                ));
-            }
-            _ => return Err(wrong("is of an unknown kind (expected http:// or https://)")),
-        };
+        let parts = split(text);
+        if parts.scheme.eq_ignore_ascii_case("s3") {
+            let what = "cannot be used (expected http:// or https://); bazel-remote serves a bucket of S3 by HTTP";
+            return Err(parts.wrong(what));
+        }
+        let https = parts.is_https()?;
         if text.contains(['?', '#']) {
-            return Err(wrong("has a query or a fragment (expected http://HOST[:PORT][/PREFIX])"));
+            return Err(parts.wrong("has a query or a fragment (expected http://HOST[:PORT][/PREFIX])"));
         }
         let url = Url {
             https,
-            authority: authority.to_ascii_lowercase(),
-            prefix: path.trim_end_matches('/').to_string(),
-            authorization: user.map(basic),
+            authority: parts.authority.to_ascii_lowercase(),
+            prefix: parts.path.trim_end_matches('/').to_string(),
+            authorization: parts.user.map(basic),
         };
         // The client's own syntax decides.
         match url.entry("").parse::<ureq::http::Uri>() {
             Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) && has_valid_port(&url.authority) => Ok(url),
-            _ => Err(wrong("is not a valid address (expected http://HOST[:PORT][/PREFIX])")),
+            _ => Err(parts.wrong("is not a valid address (expected http://HOST[:PORT][/PREFIX])")),
         }
     }
 
@@ -71,19 +50,6 @@ impl Url {
     pub(crate) fn authorization(&self) -> Option<&str> {
         self.authorization.as_deref()
     }
-}
-
-fn has_valid_port(authority: &str) -> bool {
-    let port = authority.rfind(':').filter(|at| !authority[*at..].contains(']')).map(|at| &authority[at + 1..]);
-    port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
-}
-
-/// `Basic` authentication (RFC 7617) for `USER[:PASSWORD]` with percent-encoded special characters.
-fn basic(user: &str) -> String {
-    let (name, password) = user.split_once(':').unwrap_or((user, ""));
-    let decoded = |text| percent_decode_str(text).collect::<Vec<u8>>();
-    let pair = [&decoded(name)[..], b":", &decoded(password)].concat();
-    format!("Basic {}", BASE64_STANDARD.encode(pair))
 }
 
 impl fmt::Display for Url {
@@ -102,6 +68,7 @@ impl fmt::Debug for Url {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::prelude::{BASE64_STANDARD, Engine as _};
 
     #[test]
     fn addresses() {

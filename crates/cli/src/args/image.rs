@@ -9,7 +9,7 @@ use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
 use super::value::size;
-use super::{Invocation, wrong};
+use super::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -31,7 +31,7 @@ pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Fai
 #[cfg(feature = "mount")]
 #[derive(Debug, clap::Args)]
 pub struct ImageArgs {
-    /// The image: a file or a block device
+    /// The image: a file, a block device or a URL
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct ImageArgs {
 /// `IMAGE` and `--offset` of commands that also read an image, or a tar in a .lrz file, from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
-    /// The image: a file, a block device or a pipe; - for standard input
+    /// The image: a file, a block device, a pipe or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// An image, a block device with an image, a tar, a .lrz or .pln file; - for standard input
+    /// An image, a block device with an image, a tar, a .lrz or .pln file, or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -71,8 +71,17 @@ pub struct Offset {
 
 #[cfg(feature = "mount")]
 impl ImageArgs {
-    pub fn place(&self) -> ImagePlace {
+    /// Returns the place of the image, which is not opened yet.
+    pub fn unopened(&self) -> ImagePlace {
         ImagePlace::new(&self.image).at(self.offset.offset).with_devices(self.offset.devices.clone())
+    }
+
+    /// Returns the place of the image. A file on a server is opened.
+    pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
+        Ok(match remote::open(&self.image, io)? {
+            Some(file) => ImagePlace::of_file(file).at(self.offset.offset).with_devices(self.offset.devices.clone()),
+            None => self.unopened(),
+        })
     }
 }
 
@@ -92,17 +101,8 @@ fn no_devices(kind: ContentKind) -> Failure {
 }
 
 impl Offset {
-    /// Opens a file, or standard input if `path` is `-`. Asks for the password of an encrypted file. `again` is whether a tar is read
-    /// more than once.
-    pub fn open(&self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
-        let input = input(path, io)?;
-        self.open_input(path, input, again, resources, io)
-    }
-
-    /// Like [`Offset::open`], for an `input` that [`input`] opened at `path`.
-    ///
-    /// # Errors
-    /// As for [`Offset::open`].
+    /// Opens an `input` that [`input`] opened at `path`. Asks for the password of an encrypted file. `again` is whether a tar is read more
+    /// than once.
     pub fn open_input(
         &self,
         path: &Path,
@@ -189,9 +189,12 @@ fn refuse_container_image(path: &Path) -> Result<(), Failure> {
     Err(Failure::usage(format!("{}: {hint}", path.escaped())))
 }
 
-/// Opens a file, or standard input if `path` is `-`. A regular file is read at any offset.
+/// Opens a file, a file on a server, or standard input if `path` is `-`. A regular file is read at any offset.
 pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     refuse_container_image(path)?;
+    if let Some(file) = remote::open(path, io)? {
+        return Ok(Input::Opened(file));
+    }
     if path.as_os_str() != "-" {
         return Ok(Input::open(path)?);
     }
@@ -205,9 +208,13 @@ pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     }
 }
 
-/// Returns the place of an image: a file, standard input if `path` is `-`, or a pipe. The content of a stream is stored first.
+/// Returns the place of an image: a file, a file on a server, standard input if `path` is `-`, or a pipe. The content of a stream is stored
+/// first.
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
     refuse_container_image(path)?;
+    if let Some(file) = remote::open(path, io)? {
+        return Ok(ImagePlace::of_file(file).at(offset));
+    }
     let directory = io.host.scratch.clone();
     if path.as_os_str() == "-" {
         let mut stream = take_stdin(None, io)?;

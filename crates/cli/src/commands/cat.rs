@@ -71,8 +71,8 @@ impl Command for Cat {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
-        let resources = options.apply(self.machine.resources(&io.host));
         let input = image::input(path, io)?;
+        let resources = options.apply(self.machine.resources(&io.host));
         let identity = input.opened_file().and_then(OpenedFile::identity);
         let mut archive = self.place.offset.open_input(path, input, true, &resources, io)?;
         refuse_keys(&archive, invocation)?;

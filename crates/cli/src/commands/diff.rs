@@ -23,7 +23,7 @@ use crate::ui::time::{precise, put_nanoseconds};
 /// Show the differences between two images or directories
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image (a file, a block device or a pipe; - for standard input), or a directory
+    /// The first tree: an image (a file, a block device, a pipe or a URL; - for standard input), or a directory
     old: PathBuf,
     /// The second tree; only one of the two may come from standard input
     new: PathBuf,

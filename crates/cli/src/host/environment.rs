@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use packline_http::Proxies;
+
 use crate::host::fake_root::{FakeRoot, Variables};
 
 /// Returns `SOURCE_DATE_EPOCH`, the time that reproducible builds set, as text. Invalid UTF-8 is converted lossily, so that it is
@@ -44,6 +46,22 @@ pub fn permits_colour() -> bool {
 /// `HOME`.
 pub fn home() -> Option<PathBuf> {
     directory_in("HOME")
+}
+
+/// Returns the file with names and passwords for servers: `NETRC`, or `.netrc` in the home directory.
+pub fn netrc() -> Option<PathBuf> {
+    directory_in("NETRC").or_else(|| home().map(|home| home.join(".netrc")))
+}
+
+/// Returns the proxies for servers. As in curl, `HTTP_PROXY` in capitals is ignored: a web server sets it for its programs, from a header.
+pub fn proxies() -> Proxies {
+    let either = |names: [&str; 2]| names.into_iter().find_map(filled).map(|text| text.to_string_lossy().into_owned());
+    Proxies {
+        http: either(["http_proxy"; 2]),
+        https: either(["https_proxy", "HTTPS_PROXY"]),
+        all: either(["all_proxy", "ALL_PROXY"]),
+        none_for: either(["no_proxy", "NO_PROXY"]),
+    }
 }
 
 /// Returns whether `lrzip.conf` is ignored: `LRZIP=NOCONFIG`.

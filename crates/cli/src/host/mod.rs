@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use packline::Resources;
 use packline_engine::{QueueDomain, Topology};
+use packline_http::Proxies;
 use zeroize::Zeroizing;
 
 use fake_root::FakeRoot;
@@ -56,6 +57,11 @@ pub struct Host {
     pub log: Option<OsString>,
     /// The directory with the user's settings.
     pub home: Option<PathBuf>,
+    /// The file with names and passwords for servers.
+    pub netrc: Option<PathBuf>,
+    pub proxies: Proxies,
+    /// Memory in bytes that open files on servers take.
+    pub held: u64,
     /// Whether `lrzip.conf` is ignored.
     pub no_lrzip_conf: bool,
     /// Whether this program is statically linked.
@@ -93,6 +99,9 @@ impl Host {
             cache: environment::cache(),
             log: environment::log(),
             home: environment::home(),
+            netrc: environment::netrc(),
+            proxies: environment::proxies(),
+            held: 0,
             no_lrzip_conf: environment::no_lrzip_conf(),
             is_static: cfg!(target_feature = "crt-static"),
             fake_root: environment::fake_root(),
@@ -113,6 +122,11 @@ impl Host {
         all.map(|bytes| bytes / 3)
     }
 
+    /// Returns what open files on servers leave of a limit on memory.
+    pub fn left(&self, memory: Option<u64>) -> Option<u64> {
+        memory.map(|limit| limit.saturating_sub(self.held))
+    }
+
     /// Returns the resources of a command without options for them.
     pub fn resources(&self) -> Resources {
         self.resources_or(None, None)
@@ -122,7 +136,7 @@ impl Host {
     pub fn resources_or(&self, workers: Option<usize>, memory: Option<u64>) -> Resources {
         let workers = workers.unwrap_or_else(self.processors);
         let memory = memory.or_else(|| (self.memory_limit)(workers));
-        let mut resources = Resources::new(workers).memory_limit(memory);
+        let mut resources = Resources::new(workers).memory_limit(self.left(memory));
         resources.scratch = Some(self.scratch.clone());
         resources
     }

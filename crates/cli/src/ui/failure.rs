@@ -130,15 +130,20 @@ impl Failure {
     }
 }
 
-/// Returns the hint for an image that is cut off.
+/// Returns the hint for an image that is cut off, that has a damaged superblock, or whose device was not given.
 fn completed_by(error: &packline::Error) -> Option<String> {
     let packline::Error::Read { path, cause, .. } = error else { return None };
-    if !cause.is_cut_off() {
-        return None;
+    if cause.lacks_device() {
+        return Some("give --device FILE, the file with the contents that the image points to".to_string());
     }
+    let copied = match (cause.is_cut_off(), cause.is_of_superblock()) {
+        (true, _) => "get the complete image",
+        (_, true) => "get an undamaged copy of the image",
+        _ => return None,
+    };
     let has_recovery_data = packline::requests::sidecar_of(path).is_file();
     let repair = || format!("'packline repair {}' repairs it", path.escaped());
-    Some(if has_recovery_data { repair() } else { "get the complete image".to_string() })
+    Some(if has_recovery_data { repair() } else { copied.to_string() })
 }
 
 /// Returns the commands that read a container.
@@ -159,7 +164,10 @@ fn readers_of(container: ContentKind) -> &'static str {
             "packline list, cat, info and verify read it, tar -xf unpacks it, and 'packline pack TAR IMAGE' turns it \
              into an image"
         }
-        ContentKind::Compressed(_) => "packline pack, list, cat, info and verify read it if it is a tar",
+        ContentKind::Compressed(_) => {
+            "packline list, cat, info and verify read it if it is a tar, and 'packline pack TAR IMAGE' turns it into an \
+             image"
+        }
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }
 }

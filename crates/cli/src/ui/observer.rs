@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use packline::requests::{DryRun, ImageSummary, PackRequest, PackSummary};
-use packline::{EntryInfo, EntryKind, Observer, Progress, StoredData};
+use packline::{EntryInfo, EntryKind, Observer, Progress, Source, StoredData};
 use packline_runtime::{FileStamp, Problem};
 
 use crate::ui::elapsed::{Elapsed, Started};
@@ -14,6 +14,7 @@ use crate::ui::io::Io;
 use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
 use crate::ui::report;
+use crate::ui::size::count;
 use crate::ui::target::without_stream;
 use crate::ui::wrap::wrap;
 
@@ -35,6 +36,8 @@ pub enum OutputStyle {
         stats: bool,
         /// Print every name: to standard output, or to standard error if the summary goes to standard output.
         verbose: bool,
+        /// Warn of whiteouts in a tar that is packed alone.
+        whiteouts: bool,
     },
     /// The style of squashfs-tools-ng: every name, then statistics, all on standard output.
     ToolsNg {
@@ -81,7 +84,9 @@ pub fn run_pack_listing(
     }
     let percentage = matches!(style, OutputStyle::SquashfsTools { percentage: true, .. });
     let percentage = percentage.then(|| Percentage::of(&request.source));
-    let mut observer = UiObserver { bar, percentage, listings, ..UiObserver::new(io, Names::of(style)) };
+    let is_tar = matches!(request.source, Source::TarFile { .. } | Source::TarStream { .. });
+    let whiteouts = matches!(style, OutputStyle::Packline { whiteouts: true, .. } if is_tar).then_some(0);
+    let mut observer = UiObserver { bar, percentage, listings, whiteouts, ..UiObserver::new(io, Names::of(style)) };
     let packed = packline::requests::pack(request, &mut observer);
     observer.end();
     let verified = observer.verified;
@@ -162,6 +167,11 @@ pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(),
     Ok(())
 }
 
+/// Whether the last name of a path is that of a whiteout of AUFS.
+fn is_whiteout(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b".wh."))
+}
+
 struct UiObserver<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
@@ -169,6 +179,8 @@ struct UiObserver<'a> {
     /// `None` after a write to standard output failed.
     names: Names,
     listings: Listings,
+    /// The number of entries with names of whiteouts, if they cause a warning.
+    whiteouts: Option<u64>,
     /// All outputs and their names are synced.
     synced: bool,
     /// The time at which reading the output back began.
@@ -210,6 +222,7 @@ impl<'a> UiObserver<'a> {
             percentage: None,
             names,
             listings: Listings::default(),
+            whiteouts: None,
             synced: true,
             verifying: None,
             verified: None,
@@ -282,6 +295,9 @@ impl<'a> UiObserver<'a> {
 
 impl Observer for UiObserver<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
+        if let Some(whiteouts) = &mut self.whiteouts {
+            *whiteouts += u64::from(is_whiteout(entry.path));
+        }
         match &mut self.listings.names {
             Some(file) => file.write(&[b"/", entry.path, b"\n"].concat()),
             None => {
@@ -302,6 +318,13 @@ impl Observer for UiObserver<'_> {
     }
 
     fn finishing(&mut self, _: &Progress) {
+        if let Some(whiteouts @ 1..) = self.whiteouts.take() {
+            let found = count(whiteouts, "whiteout");
+            self.warning(&format!(
+                "{found} of a layer (.wh.NAME), packed as plain files; --whiteouts keep stores them as overlayfs does, \
+                 --whiteouts apply leaves them out"
+            ));
+        }
         if let Some(bar) = &self.bar {
             bar.ending("compressing the last blocks, writing tables");
         }

@@ -49,8 +49,18 @@ pub fn hint_for_mksquashfs(name: &str) -> Option<String> {
 }
 
 /// Options of other programs and commands that these commands do not have, and how to go on.
-const NOT_HERE: [(&[&str], &[&str], &str); 5] = [
+const NOT_HERE: [(&[&str], &[&str], &str); 7] = [
     (&["packline pack"], &["-o", "-O", "--output", "--out"], "the image is the last argument"),
+    (
+        &["packline pack"],
+        &["-T"],
+        "--time sets the time of the image, --mtime the time of all entries, --jobs the number of workers",
+    ),
+    (
+        &["packline pack"],
+        &["-E"],
+        "--kernel chooses features, as -E of mkfs.erofs; --exclude leaves out entries, as -E of tar2sqfs",
+    ),
     (
         &["packline pack"],
         &["--encrypt", "--recipient", "--passphrase", "--password", "--identity"],

@@ -323,7 +323,7 @@ fn keys_and_certificates_with_lines_of_any_length_are_read() {
 }
 
 #[test]
-fn rejects_unnamed_pipes_without_waiting() {
+fn rejects_pipes_that_cannot_be_read_as_files_without_waiting() {
     if !tools::need(&["mkfifo", "timeout"]) {
         return;
     }
@@ -333,6 +333,7 @@ fn rejects_unnamed_pipes_without_waiting() {
     sandbox.write("contexts", "/.* label\n");
     let script = "mkdir cache; mkfifo cache/CACHEDIR.TAG i.sqfs.verity i.sqfs.recovery contexts.local lrzip.conf; unset LRZIP; \
                   timeout 20 $P pack -q -f tree o.sqfs --cache cache; echo $?; \
+                  mkfifo base; timeout 20 $P pack -q -f tree o.sqfs --base base; echo $?; \
                   timeout 20 $P verify i.sqfs --roothash 0000000000000000000000000000000000000000000000000000000000000000; echo $?; \
                   timeout 20 $P protect i.sqfs; echo $?; \
                   timeout 20 $P protect -f i.sqfs; echo $?; \
@@ -344,6 +345,7 @@ fn rejects_unnamed_pipes_without_waiting() {
     assert!(ran.stderr.contains("i.sqfs.verity") && ran.stderr.contains("lrzip.conf"), "{ran:?}");
     assert!(ran.stderr.contains("i.sqfs.recovery: is a pipe") && ran.stderr.contains("contexts.local"), "{ran:?}");
     assert!(ran.stderr.contains("i.sqfs.roothash: is a pipe"), "{ran:?}");
+    assert!(ran.stderr.contains("base: cannot open: a pipe (expected a file or a block device"), "{ran:?}");
     assert!(ran.stderr.contains("not a regular file"), "{ran:?}");
 }
 

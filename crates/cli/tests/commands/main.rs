@@ -36,6 +36,7 @@ mod pack;
 mod pln;
 mod read_scratch;
 mod recovery;
+mod remote;
 mod scale_memory;
 mod shells;
 mod squashfs_tools;

@@ -116,7 +116,7 @@ fn notes_are_printed_when_asked_for() {
     let bytes = [sandbox.read("image.sqfs"), b"more".to_vec()].concat();
     sandbox.write("image.sqfs", &bytes);
     let (_, output) = verify(&sandbox, &[]);
-    assert!(output.starts_with("image.sqfs: sound, 1 note\n"), "{}", output);
+    assert!(output.starts_with("image.sqfs: sound, 1 note (--notes prints it)\n"), "{}", output);
     let (status, output) = verify(&sandbox, &["--notes"]);
     assert!(output.contains("note: ") && output.contains("bytes after the image"), "{}", output);
     assert_eq!(status, 0);

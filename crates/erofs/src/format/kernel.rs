@@ -52,13 +52,18 @@ impl fmt::Display for Kernel {
 impl FromStr for Kernel {
     type Err = String;
 
-    /// Parses `MAJOR.MINOR`, two numbers up to 65535.
+    /// Parses `MAJOR.MINOR`, two numbers up to 65535. What may follow, such as `.3` or `.90+deb13-amd64`, is ignored.
     fn from_str(text: &str) -> Result<Kernel, String> {
         let number = |text: &str| {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse().ok().filter(|_| is_number)
         };
-        let parsed = text.split_once('.').and_then(|(major, minor)| Some(Kernel::new(number(major)?, number(minor)?)));
+        let parsed = text.split_once('.').and_then(|(major, rest)| {
+            let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+            let (minor, rest) = rest.split_at(end);
+            let is_release = rest.is_empty() || rest.len() > 1 && rest.starts_with(['.', '-', '+', '_', '~']);
+            Some(Kernel::new(number(major)?, number(minor)?)).filter(|_| is_release)
+        });
         parsed.ok_or_else(|| {
             format!("invalid Linux version '{text}' (expected MAJOR.MINOR, such as {})", Kernel::DEFAULT)
         })
@@ -104,7 +109,11 @@ mod tests {
         for kernel in [Kernel::FIRST, Kernel::DEFAULT, Kernel::new(0, 65_535)] {
             assert_eq!(kernel.to_string().parse(), Ok(kernel));
         }
-        for text in ["", "6", "6.", ".1", "6.+1", "6.1.2", "6.65536", "6.10-rc1", " 6.1"] {
+        for text in ["6.12.3", "6.12-rc1", "6.12.90+deb13-amd64", "6.12.5.2-microsoft-standard-WSL2", "6.12+"] {
+            let expected = if text.ends_with('+') { None } else { Some(Kernel::new(6, 12)) };
+            assert_eq!(text.parse().ok(), expected, "{text}");
+        }
+        for text in ["", "6", "6.", ".1", "6.+1", "6.1.", "6.65536", "6.1x", " 6.1", "6.1 "] {
             assert!(text.parse::<Kernel>().is_err(), "{text}");
         }
         assert!(Kernel::new(6, 9) < Kernel::new(6, 10) && Kernel::new(5, 20) < Kernel::new(6, 1));

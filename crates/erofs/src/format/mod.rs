@@ -14,6 +14,7 @@ pub(crate) mod inode;
 pub(crate) mod kernel;
 pub(crate) mod map_header;
 pub(crate) mod record;
+pub(crate) mod recorded_options;
 pub(crate) mod superblock;
 #[cfg(test)]
 pub(crate) mod test_indexes;

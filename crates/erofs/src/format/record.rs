@@ -1,17 +1,18 @@
 //! The record at the end of an image of this program: which encoder wrote its blocks, and a checksum.
 //!
-//! It ends at the end of the last block that the superblock counts, where other readers look for nothing. Before it are the lengths of the
-//! segments of the packed inode, 4 bytes each, if blocks are stored in clusters:
+//! It ends at the end of the last block that the superblock counts, where other readers look for nothing. Before it is a text with the options
+//! (`recorded_options.rs`), and before the text the lengths of the segments of the packed inode, 4 bytes each, if blocks are stored in clusters:
 //!
 //! ```text
 //!  0  8  magic: packline
-//!  8  2  version: 2
-//! 10  2  bit 0: each block that is not compressed did not get smaller
+//!  8  2  version: 3; version 2 has no text
+//! 10  1  bit 0: each block that is not compressed did not get smaller
+//! 11  1  bytes of the text
 //! 12  4  CRC-32 of all bytes from byte 4096 of the image to the lengths; in version 1, to the end of the data area
 //! 16 16  the encoder: start of a BLAKE3 hash of its revision, form, block size, library and codec
 //! 32  8  offset of the end of the data area
 //! 40  4  number of lengths before the record
-//! 44  4  CRC-32 of the lengths
+//! 44  4  CRC-32 of the lengths and the text
 //! 48 16  start of the BLAKE3 hash of the 48 bytes before
 //! ```
 
@@ -26,18 +27,20 @@ pub(crate) const LENGTHS_MOST: usize = 1 << 22;
 /// Bytes of a length.
 pub(crate) const LENGTH_BYTES: usize = 4;
 const MAGIC: &[u8; 8] = b"packline";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
+/// The version without a text.
+const VERSION_WITHOUT_TEXT: u16 = 2;
 /// The version whose checksum is that of the data area.
 const VERSION_OF_DATA: u16 = 1;
 /// Bit of the flags: the encoder tried to compress each block.
-const ALL_TRIED: u16 = 1;
+const ALL_TRIED: u8 = 1;
 /// Bytes before the record's own hash.
 const HASHED: usize = 48;
 
 /// The start of a BLAKE3 hash.
 pub(crate) type Hash = [u8; 16];
 
-/// A record without the lengths before it.
+/// A record without the lengths and the text before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
     /// CRC-32 of the data area, and of the metadata if `has_metadata` is set.
@@ -52,8 +55,10 @@ pub(crate) struct Record {
     pub(crate) encoder: Hash,
     /// Number of the lengths, at most [`LENGTHS_MOST`].
     pub(crate) lengths: u32,
-    /// CRC-32 of the lengths.
-    pub(crate) lengths_sum: u32,
+    /// Bytes of the text.
+    pub(crate) text_bytes: u8,
+    /// CRC-32 of the lengths and the text.
+    pub(crate) tail_sum: u32,
 }
 
 impl Record {
@@ -62,18 +67,27 @@ impl Record {
         self.lengths as usize * LENGTH_BYTES
     }
 
+    /// Returns the bytes of the lengths and the text before the record.
+    pub(crate) fn tail_bytes(&self) -> usize {
+        self.lengths_bytes() + usize::from(self.text_bytes)
+    }
+
     pub(crate) fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut out = [0; RECORD_BYTES];
-        let flags = if self.all_tried { ALL_TRIED } else { 0 };
         out[..8].copy_from_slice(MAGIC);
-        let version = if self.has_metadata { VERSION } else { VERSION_OF_DATA };
+        let version = match (self.has_metadata, self.text_bytes) {
+            (false, _) => VERSION_OF_DATA,
+            (true, 0) => VERSION_WITHOUT_TEXT,
+            (true, _) => VERSION,
+        };
         out[8..10].copy_from_slice(&version.to_le_bytes());
-        out[10..12].copy_from_slice(&flags.to_le_bytes());
+        out[10] = if self.all_tried { ALL_TRIED } else { 0 };
+        out[11] = self.text_bytes;
         out[12..16].copy_from_slice(&self.checksum.to_le_bytes());
         out[16..32].copy_from_slice(&self.encoder);
         out[32..40].copy_from_slice(&self.data_end.to_le_bytes());
         out[40..44].copy_from_slice(&self.lengths.to_le_bytes());
-        out[44..48].copy_from_slice(&self.lengths_sum.to_le_bytes());
+        out[44..48].copy_from_slice(&self.tail_sum.to_le_bytes());
         let hash = start_of_hash(&blake3::hash(&out[..HASHED]));
         out[HASHED..].copy_from_slice(&hash);
         out
@@ -94,14 +108,15 @@ impl Record {
         let version = word(8) as u16;
         let record = Record {
             checksum: word(12),
-            has_metadata: version == VERSION,
+            has_metadata: version != VERSION_OF_DATA,
             data_end: u64::from(word(32)) | u64::from(word(36)) << 32,
-            all_tried: bytes[10] & ALL_TRIED as u8 != 0,
+            all_tried: bytes[10] & ALL_TRIED != 0,
             encoder: std::array::from_fn(|index| bytes[16 + index]),
             lengths: word(40),
-            lengths_sum: word(44),
+            text_bytes: if version == VERSION { bytes[11] } else { 0 },
+            tail_sum: word(44),
         };
-        let is_known = [VERSION, VERSION_OF_DATA].contains(&version) && record.lengths as usize <= LENGTHS_MOST;
+        let is_known = (VERSION_OF_DATA..=VERSION).contains(&version) && record.lengths as usize <= LENGTHS_MOST;
         Ok(is_known.then_some(record))
     }
 }
@@ -124,11 +139,12 @@ mod tests {
             all_tried: true,
             encoder: [7; 16],
             lengths: 3,
-            lengths_sum: 9,
+            text_bytes: 70,
+            tail_sum: 9,
         };
         let mut bytes = record.encode();
         assert_eq!(Record::decode(&bytes, 0).unwrap(), Some(record));
-        assert_eq!(&bytes[..16], b"packline\x02\0\x01\0\x04\x03\x02\x01");
+        assert_eq!(&bytes[..16], b"packline\x03\0\x01\x46\x04\x03\x02\x01");
         for bit in 64..RECORD_BYTES * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(Record::decode(&bytes, 0).is_err(), "bit {bit}");
@@ -148,10 +164,22 @@ mod tests {
             all_tried: false,
             encoder: [0; 16],
             lengths,
-            lengths_sum: 0,
+            text_bytes: 0,
+            tail_sum: 0,
         };
         assert_eq!(Record::decode(&record.encode(), 0).unwrap(), None);
-        let earlier = Record { has_metadata: false, lengths: 1, ..record };
-        assert_eq!(Record::decode(&earlier.encode(), 0).unwrap(), Some(earlier));
+        let earlier = [
+            Record { has_metadata: false, lengths: 1, ..record },
+            Record { lengths: 1, ..record },
+            Record { lengths: 1, text_bytes: 255, ..record },
+        ];
+        for (version, record) in (1..).zip(earlier) {
+            let mut bytes = record.encode();
+            assert_eq!((bytes[8], Record::decode(&bytes, 0).unwrap()), (version, Some(record)));
+            bytes[8] = VERSION as u8 + version;
+            let hash = start_of_hash(&blake3::hash(&bytes[..HASHED]));
+            bytes[HASHED..].copy_from_slice(&hash);
+            assert_eq!(Record::decode(&bytes, 0).unwrap(), None);
+        }
     }
 }

@@ -341,8 +341,7 @@ impl Superblock {
         if found == stored {
             return Ok(());
         }
-        let what = format!("superblock with the checksum {found:#010x}");
-        Err(ReadError::corrupt(SUPERBLOCK_START + 4, what, format!("{stored:#010x}, its stored checksum")))
+        Err(ReadError::superblock_checksum(SUPERBLOCK_START + 4, found, stored))
     }
 }
 

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use packline_runtime::{Spares, TaskError};
-use packline_volume::{Missing, Piece, Pieces, ReadError, Unit, UnitDecoder};
+use packline_volume::{DataCheck, Missing, Piece, Pieces, ReadError, Unit, UnitDecoder};
 
 use super::chunks::Chunks;
 use super::compressed_pieces::CompressedPieces;
 use super::data::DataPlace;
 use super::decoder::ClusterDecoder;
 use super::flat::Flat;
+use super::map::window::ReadBytes;
 use super::map::{Map, MapImage, MapInode};
 use super::packed::Packed;
 use super::span::{Cursor, ReadSpans, Span};
@@ -35,6 +36,21 @@ pub(crate) struct Contents {
 impl fmt::Debug for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Contents").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of an image, which a check gets too.
+#[derive(Debug)]
+struct CheckedBytes {
+    store: Arc<Store>,
+    check: Arc<DataCheck>,
+}
+
+impl ReadBytes for CheckedBytes {
+    fn read(&self, address: u64, out: &mut [u8]) -> Result<(), ReadError> {
+        self.store.read(address, out)?;
+        self.check.add(address, out);
+        Ok(())
     }
 }
 
@@ -106,6 +122,12 @@ impl Contents {
     pub(super) fn decoder(&self) -> ClusterDecoder {
         let store: Arc<Store> = Arc::clone(&self.store);
         ClusterDecoder::new(store, &self.image)
+    }
+
+    /// As [`Contents::decoder`]; `check` gets the stored bytes that are read.
+    pub(super) fn checked_decoder(&self, check: &Arc<DataCheck>) -> ClusterDecoder {
+        let input = CheckedBytes { store: Arc::clone(&self.store), check: Arc::clone(check) };
+        ClusterDecoder::new(Arc::new(input), &self.image)
     }
 
     /// Returns the part of a piece from byte `skip` of it on, as a span at offset `at`.

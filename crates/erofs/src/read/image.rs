@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use packline_runtime::Input;
-use packline_volume::{Facts, NodeId, NodeType, ReadError};
+use packline_volume::{CheckScope, DataCheck, Facts, NodeId, NodeType, ReadError};
 
 use super::cache::Cache;
 use super::contents::{Content, Contents};
@@ -15,6 +15,7 @@ use super::inode::Inodes;
 use super::map::MapImage;
 use super::packed::Packed;
 use super::plain_packed::PlainPacked;
+use super::record::{read_options, read_record};
 use super::regions::Regions;
 use super::span::ReadSpans;
 use super::store::Store;
@@ -23,6 +24,7 @@ use crate::format::algorithms::Algorithms;
 use crate::format::corrupt;
 use crate::format::device::{DeviceSlot, SLOT_BYTES};
 use crate::format::inode::Layout;
+use crate::format::recorded_options::RecordedOptions;
 use crate::format::superblock::{
     MAGIC_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_MOST, SUPERBLOCK_START, Superblock, incompat,
 };
@@ -32,6 +34,8 @@ use crate::format::xattr::LongPrefix;
 #[derive(Clone)]
 pub struct Image {
     inner: Arc<Inner>,
+    /// Set if the clusters that are read are compared with the image's record.
+    check: Option<Arc<DataCheck>>,
 }
 
 struct Inner {
@@ -107,9 +111,24 @@ impl Image {
         let prefixes = xattr::long_prefixes(&superblock, &contents, packed_place)?;
         let root = node_of(superblock.root, SUPERBLOCK_START)?;
         let facts = facts(&superblock, &contents);
-        let image = Image { inner: Arc::new(Inner { superblock, contents, prefixes, root, facts }) };
+        let image = Image { inner: Arc::new(Inner { superblock, contents, prefixes, root, facts }), check: None };
         image.check_root()?;
         Ok(image)
+    }
+
+    /// Returns the same image, for [`Volume::compare_data`](packline_volume::Volume::compare_data) after its clusters have been read: reading
+    /// computes their checksum.
+    pub(crate) fn with_check(&self, scope: CheckScope) -> Image {
+        let check = match read_record(self) {
+            Ok(Some(placed)) => Some(DataCheck::new(scope, placed.covered())),
+            _ => None,
+        };
+        Image { check: check.map(Arc::new), ..self.clone() }
+    }
+
+    /// The check that gets the stored bytes of each cluster that is read.
+    pub(super) fn check(&self) -> Option<&Arc<DataCheck>> {
+        self.check.as_ref()
     }
 
     fn check_root(&self) -> Result<(), ReadError> {
@@ -148,6 +167,11 @@ impl Image {
 
     pub fn root(&self) -> NodeId {
         self.inner.root
+    }
+
+    /// Returns the options that this program packed the image with. `None` for an image without a record of them, or with a damaged one.
+    pub fn recorded_options(&self) -> Option<RecordedOptions> {
+        read_options(self, read_record(self).ok()??).ok()?
     }
 
     pub(super) fn known(&self) -> &Facts {
@@ -195,11 +219,8 @@ fn read_superblock(input: &dyn Input, origin: u64, check: bool) -> Result<Superb
         let length = superblock.checked_bytes();
         if length > space {
             let what = format!("superblock in a block of {} bytes", superblock.block_size());
-            return Err(ReadError::corrupt(
-                SUPERBLOCK_START,
-                what,
-                format!("at most {}, the rest of the image", space),
-            ));
+            let cause = ReadError::corrupt(SUPERBLOCK_START, what, format!("at most {space}, the rest of the image"));
+            return Err(cut_off(cause, &superblock, input.size().saturating_sub(origin)));
         }
         let mut checked = vec![0; length as usize];
         read(&mut checked)?;

@@ -32,6 +32,7 @@ mod volume;
 pub(crate) mod xattr;
 
 pub use crate::format::device::DeviceSlot;
+pub use crate::format::recorded_options::RecordedOptions;
 pub use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_START, Superblock, compat, incompat};
 pub use crate::format::xattr::LongPrefix;
 pub use find::find_image;

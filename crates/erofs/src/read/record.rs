@@ -1,23 +1,33 @@
 //! Reads the record at the end of an image.
 
 use packline_engine::CancelToken;
-use packline_runtime::unless_cancelled;
-use packline_volume::ReadError;
+use packline_volume::{Covered, ReadError};
 
 use super::Image;
 use super::map::window::ReadBytes;
 use crate::format::corrupt;
 use crate::format::record::{LENGTH_BYTES, RECORD_BYTES, Record};
+use crate::format::recorded_options::RecordedOptions;
 use crate::options::BLOCK;
-
-/// Bytes that are read at a time for the checksum.
-const STEP: u64 = 256 << 10;
 
 /// A record, and its address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlacedRecord {
     pub(crate) at: u64,
     pub(crate) record: Record,
+}
+
+impl PlacedRecord {
+    /// The bytes whose checksum the record has.
+    pub(crate) fn covered(self) -> Covered {
+        let PlacedRecord { at, record } = self;
+        let (end, changed) = if record.has_metadata {
+            (at - record.tail_bytes() as u64, "content or metadata, of an unknown entry")
+        } else {
+            (record.data_end, "content, in an unknown file")
+        };
+        Covered { start: BLOCK, end, contents_end: record.data_end, crc: record.checksum, changed }
+    }
 }
 
 /// Returns the record of an image; `None` if the image has none that this version knows.
@@ -34,7 +44,7 @@ pub(crate) fn read_record(image: &Image) -> Result<Option<PlacedRecord>, ReadErr
     let mut bytes = [0; RECORD_BYTES];
     store.read(at, &mut bytes)?;
     let Some(record) = Record::decode(&bytes, at)? else { return Ok(None) };
-    let data_most = at.saturating_sub(record.lengths_bytes() as u64);
+    let data_most = at.saturating_sub(record.tail_bytes() as u64);
     if !(BLOCK..=data_most).contains(&record.data_end) {
         let what = format!("a data area up to byte {}", record.data_end);
         return Err(corrupt(at, what, format!("an end from {BLOCK} to {data_most}")));
@@ -46,14 +56,33 @@ pub(crate) fn read_record(image: &Image) -> Result<Option<PlacedRecord>, ReadErr
 ///
 /// # Errors
 /// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
-pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u32>, ReadError> {
-    let mut bytes = vec![0; record.lengths_bytes()];
+pub(crate) fn read_lengths(image: &Image, placed: PlacedRecord) -> Result<Vec<u32>, ReadError> {
+    let bytes = read_tail(image, placed)?;
+    let lengths = &bytes[..placed.record.lengths_bytes()];
+    Ok(lengths.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+}
+
+/// Returns the options that the record has. `None` for a version without them, and if this version does not know a value.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] if they do not match their checksum, [`ReadError::Input`].
+pub(crate) fn read_options(image: &Image, placed: PlacedRecord) -> Result<Option<RecordedOptions>, ReadError> {
+    if placed.record.text_bytes == 0 {
+        return Ok(None);
+    }
+    let bytes = read_tail(image, placed)?;
+    Ok(RecordedOptions::parse(&bytes[placed.record.lengths_bytes()..]))
+}
+
+/// Reads the lengths and the text before a record.
+fn read_tail(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = vec![0; record.tail_bytes()];
     let start = at - bytes.len() as u64;
     image.contents().store().read(start, &mut bytes)?;
-    if crc32fast::hash(&bytes) != record.lengths_sum {
-        return Err(corrupt(start, "lengths that do not match their checksum", "the lengths of the record"));
+    if crc32fast::hash(&bytes) != record.tail_sum {
+        return Err(corrupt(start, "lengths or options that do not match their checksum", "those of the record"));
     }
-    Ok(bytes.as_chunks::<LENGTH_BYTES>().0.iter().map(|length| u32::from_le_bytes(*length)).collect())
+    Ok(bytes)
 }
 
 /// Returns the CRC-32 of the bytes whose checksum the record has.
@@ -61,17 +90,6 @@ pub(crate) fn read_lengths(image: &Image, PlacedRecord { at, record }: PlacedRec
 /// # Errors
 /// [`ReadError::Input`]; [`ReadError::Work`].
 pub(crate) fn checksum(image: &Image, placed: PlacedRecord, cancel: &CancelToken) -> Result<u32, ReadError> {
-    let PlacedRecord { at, record } = placed;
-    let end = if record.has_metadata { at - record.lengths_bytes() as u64 } else { record.data_end };
-    let mut hasher = crc32fast::Hasher::new();
-    let mut buffer = vec![0; STEP as usize];
-    let mut at = BLOCK;
-    while at < end {
-        unless_cancelled(cancel)?;
-        let bytes = &mut buffer[..(end - at).min(STEP) as usize];
-        image.contents().store().read(at, bytes)?;
-        hasher.update(bytes);
-        at += bytes.len() as u64;
-    }
-    Ok(hasher.finalize())
+    let read = |at, buffer: &mut [u8]| image.contents().store().read(at, buffer);
+    packline_volume::checksum(BLOCK, placed.covered().end, &read, cancel)
 }

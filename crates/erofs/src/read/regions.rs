@@ -194,6 +194,12 @@ impl Regions {
         region.input.read_at(place, out).map_err(|cause| ReadError::input(address, cause))
     }
 
+    /// Tells an input that bytes from an address on are read soon.
+    pub(super) fn will_read(&self, address: u64, length: u64) {
+        let region = self.region(address);
+        region.input.will_read(region.origin.saturating_add(address - region.start), length);
+    }
+
     fn region(&self, address: u64) -> &Region {
         let after = self.order.partition_point(|index| self.devices[*index].start <= address);
         let device = after.checked_sub(1).map(|before| &self.devices[self.order[before]]);
@@ -201,14 +207,14 @@ impl Regions {
     }
 
     fn missing(&self, slot: &DeviceSlot) -> ReadError {
-        let what = format!("an image without its device \"{}\"", slot.tag.escape_ascii());
-        ReadError::unsupported(what, self.wanted())
+        ReadError::without_device(&slot.tag, self.wanted())
     }
 
     /// Describes the devices of the image.
     fn wanted(&self) -> String {
         const SHOWN: usize = 4;
-        let tags = self.slots.iter().take(SHOWN).map(|slot| format!("\"{}\"", slot.tag.escape_ascii()));
+        let named = self.slots.iter().filter(|slot| !slot.tag.is_empty());
+        let tags = named.take(SHOWN).map(|slot| format!("\"{}\"", slot.tag.escape_ascii()));
         let more = if self.slots.len() > SHOWN { ", ..." } else { "" };
         let tags = tags.collect::<Vec<_>>().join(", ");
         format!("{}{}{tags}{more}", devices(self.slots.len()), if tags.is_empty() { "" } else { ": " })

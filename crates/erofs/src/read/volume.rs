@@ -14,7 +14,7 @@ use super::data::{DataPlace, address_of, shown_node};
 use super::directory::DirListing;
 use super::inode::Inodes;
 use super::map::window::ReadBytes;
-use crate::format::corrupt;
+use crate::format::{METABOX, corrupt};
 
 impl ToVolume for Image {
     fn to_volume(&self) -> SharedVolume {
@@ -155,19 +155,30 @@ impl Volume for Image {
     }
 
     fn decoder(&self) -> Result<Box<dyn UnitDecoder>, ReadError> {
-        Ok(Box::new(self.contents().decoder()))
+        let decoder = match self.check() {
+            Some(check) => self.contents().checked_decoder(check),
+            None => self.contents().decoder(),
+        };
+        Ok(Box::new(decoder))
+    }
+
+    fn will_read(&self, unit: Unit) {
+        // What is in the metabox is metadata.
+        if unit.offset & METABOX == 0 {
+            self.contents().store().regions().will_read(unit.offset, unit.stored.into());
+        }
     }
 
     fn stored(&self, offset: u64, out: &mut [u8]) -> Result<(), ReadError> {
         self.contents().store().read(offset, out)
     }
 
-    /// Images have no checksum of their data.
-    fn checked(&self, _: CheckScope) -> SharedVolume {
-        self.to_volume()
+    fn checked(&self, scope: CheckScope) -> SharedVolume {
+        self.with_check(scope).to_volume()
     }
 
-    fn compare_data(&self, _: &CancelToken) -> Result<(), ReadError> {
-        Ok(())
+    fn compare_data(&self, cancel: &CancelToken) -> Result<(), ReadError> {
+        let read = |at, buffer: &mut [u8]| self.contents().store().read(at, buffer);
+        self.check().map_or(Ok(()), |check| check.compare(&read, cancel))
     }
 }

@@ -107,12 +107,12 @@ impl<'l> Layouts<'l> {
         Ok(at)
     }
 
-    /// Adds the record at the end, and the lengths before it.
+    /// Adds the record at the end, and the lengths and the text before it.
     fn add_record(&mut self, report: &mut Report<'_>) -> Result<(), ReadError> {
         match read_record(self.image) {
             Ok(Some(PlacedRecord { at, record })) => {
-                let lengths = record.lengths_bytes() as u64;
-                self.space.add(at.saturating_sub(lengths), lengths + RECORD_BYTES as u64, Use::Plain);
+                let tail = record.tail_bytes() as u64;
+                self.space.add(at.saturating_sub(tail), tail + RECORD_BYTES as u64, Use::Plain);
                 Ok(())
             }
             Ok(None) => Ok(()),

@@ -1,11 +1,10 @@
 //! The checksum that the record at the end of an image has.
 
-use packline_volume::{ReadError, Report};
+use packline_volume::{CheckScope, ReadError, Report, Volume as _};
 
 use super::VerifySettings;
-use crate::options::BLOCK;
 use crate::read::Image;
-use crate::read::record::{checksum, read_record};
+use crate::read::record::{read_lengths, read_record};
 
 /// Compares the data and the metadata with the checksum, if no other fault was found: decoders do not check each bit. Counts the files of an image without a
 /// record.
@@ -18,14 +17,12 @@ pub(super) fn check(image: &Image, settings: &VerifySettings, report: &mut Repor
     if report.totals.faults > 0 {
         return Ok(());
     }
-    match checksum(image, placed, &settings.reading.engine.cancel) {
-        Ok(found) if found == placed.record.checksum => {}
-        Ok(found) => {
-            // The offset follows: the start of the data, because nothing says where the change is.
-            let what = format!("changed content, in an unknown file: checksum {found:#010x} of the data, which begins");
-            report.fault(BLOCK, what, format!("{:#010x}, the checksum that pack stored", placed.record.checksum));
-        }
-        Err(error) => report.unread(None, error)?,
+    if let Err(error) = read_lengths(image, placed) {
+        report.unread(None, error)?;
+    }
+    let checked = image.with_check(CheckScope::Everything);
+    if let Err(error) = checked.compare_data(&settings.reading.engine.cancel) {
+        report.unread(None, error)?;
     }
     Ok(())
 }

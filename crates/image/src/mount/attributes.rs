@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, INodeNo};
-use packline_tree::Device;
+use packline_tree::{Device, Time};
 use packline_volume::{Inode, Node, NodeType, SharedVolume};
 
 /// Unit of `st_blocks` in bytes.
@@ -33,7 +33,7 @@ pub(super) fn attributes(volume: &SharedVolume, number: INodeNo, inode: &Inode) 
         uid: inode.meta.uid,
         gid: inode.meta.gid,
         rdev,
-        ..blank(number, file_type(inode.node_type()), time_of(inode), volume)
+        ..blank(number, file_type(inode.node_type()), system_time(inode.meta.mtime), volume)
     }
 }
 
@@ -47,13 +47,12 @@ pub(super) fn absent(volume: &SharedVolume) -> FileAttr {
     blank(INodeNo(0), FileType::RegularFile, UNIX_EPOCH, volume)
 }
 
-/// Returns the modification time. Times before 1970 become 1970.
-fn time_of(inode: &Inode) -> SystemTime {
-    let time = inode.meta.mtime;
-    match u64::try_from(time.seconds()) {
-        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, time.nanoseconds()),
-        Err(_) => UNIX_EPOCH,
-    }
+/// Returns a time before or after 1970. Times that the system cannot represent become 1970.
+fn system_time(time: Time) -> SystemTime {
+    let seconds = Duration::from_secs(time.seconds().unsigned_abs());
+    let whole = if time.seconds() < 0 { UNIX_EPOCH.checked_sub(seconds) } else { UNIX_EPOCH.checked_add(seconds) };
+    let nanoseconds = Duration::from_nanos(time.nanoseconds().into());
+    whole.and_then(|whole| whole.checked_add(nanoseconds)).unwrap_or(UNIX_EPOCH)
 }
 
 fn blank(ino: INodeNo, kind: FileType, time: SystemTime, volume: &SharedVolume) -> FileAttr {
@@ -94,6 +93,17 @@ fn device_number(device: Device) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_before_1970_count_nanoseconds_forward() {
+        let half = Duration::from_millis(500);
+        assert_eq!(system_time(Time::new(2, 500_000_000)), UNIX_EPOCH + 2 * Duration::from_secs(1) + half);
+        assert_eq!(system_time(Time::new(-1, 500_000_000)), UNIX_EPOCH - half);
+        assert_eq!(
+            system_time(Time::new(-315_619_200, 500_000_000)),
+            UNIX_EPOCH - Duration::new(315_619_199, 500_000_000)
+        );
+    }
 
     #[test]
     fn device_numbers_are_the_kernels() {

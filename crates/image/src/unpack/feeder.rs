@@ -215,6 +215,9 @@ impl<'f, 'o> Feeder<'f, 'o> {
                 part.add_job();
                 self.feed_batch_of(part, &mut batch)?;
             }
+            if let Piece::Own { unit, .. } = piece {
+                self.context.opened.volume.will_read(unit);
+            }
             batch.add(piece, self.context.sparse);
         }
         self.feed_batch_of(part, &mut batch)
@@ -288,6 +291,9 @@ impl<'f, 'o> Feeder<'f, 'o> {
     fn shared_unit(&mut self, key: u32) -> Result<Arc<SharedUnit>, Stop> {
         let volume = &self.context.opened.volume;
         let unit = volume.shared_unit(key);
+        if let Ok(unit) = unit {
+            volume.will_read(unit);
+        }
         let most = unit.as_ref().map_or(0, |unit| unit.length);
         let permit = self.map.reserve(most as usize, self.collector)?;
         Ok(Arc::new(SharedUnit::new(unit, self.uses.share(key), permit)))

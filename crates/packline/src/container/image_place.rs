@@ -172,6 +172,11 @@ impl ImagePlace {
         self.is_stored
     }
 
+    /// Whether the image is in a file on a server.
+    pub fn is_remote(&self) -> bool {
+        self.file.get().is_some_and(OpenedFile::is_remote)
+    }
+
     /// The file, which is opened unless it is open.
     pub(crate) fn file(&self) -> Result<&OpenedFile, Error> {
         if let Some(file) = self.file.get() {

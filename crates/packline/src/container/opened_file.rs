@@ -1,8 +1,9 @@
-//! A file that is opened once, and recognised by the bytes that are read then.
+//! A file, perhaps on a server, that is opened once, and recognised by the bytes that are read then.
 
-use std::fs::{File, Metadata};
+use std::fmt;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, IoSliceMut, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,11 +11,12 @@ use packline_archives::decompress::HEAD;
 #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
 use packline_runtime::FileAttributes;
 use packline_runtime::{FileIdentity, FileInput, FileStamp, Input, InputChange, InputStream};
+use rustix::fs::OFlags;
 
 use super::by_magic::{ContentKind, log_kind};
 use crate::error::Error;
 
-/// An open file or block device. Its first bytes are read once and kept. Clones share the open file.
+/// An open file or block device, or a file on a server. Its first bytes are read once and kept. Clones share the open file.
 #[derive(Debug, Clone)]
 pub struct OpenedFile(Arc<Shared>);
 
@@ -22,9 +24,33 @@ pub struct OpenedFile(Arc<Shared>);
 struct Shared {
     /// The name in messages.
     path: PathBuf,
-    input: FileInput,
-    about: Metadata,
+    bytes: Bytes,
     head: OnceLock<Head>,
+}
+
+enum Bytes {
+    /// On this machine.
+    File { input: FileInput, about: Metadata },
+    /// Elsewhere.
+    Remote(Arc<dyn Input>),
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bytes::File { input, .. } => f.debug_tuple("File").field(input).finish(),
+            Bytes::Remote(input) => f.debug_tuple("Remote").field(&input.size()).finish(),
+        }
+    }
+}
+
+impl Bytes {
+    fn input(&self) -> &dyn Input {
+        match self {
+            Bytes::File { input, .. } => input,
+            Bytes::Remote(input) => input.as_ref(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -54,7 +80,10 @@ impl OpenedFile {
     /// # Errors
     /// [`Error::Target`] for a directory, [`Error::Source`] if the file cannot be opened, or cannot be read at any offset.
     pub fn open(path: impl AsRef<Path>) -> Result<OpenedFile, Error> {
-        OpenedFile::of(path.as_ref(), File::open(path.as_ref()))
+        let path = path.as_ref();
+        // NONBLOCK: a pipe is an error, so do not wait for its writer.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        OpenedFile::of(path, OpenOptions::new().read(true).custom_flags(flags).open(path))
     }
 
     /// The open `file`, called `path` in messages.
@@ -72,7 +101,16 @@ impl OpenedFile {
     /// The open `file`, whose metadata is `about`.
     pub(crate) fn described(path: PathBuf, file: File, about: Metadata) -> io::Result<OpenedFile> {
         let input = if about.is_file() { FileInput::described(file, &about) } else { FileInput::new(file)? };
-        Ok(OpenedFile(Arc::new(Shared { path, input, about, head: OnceLock::new() })))
+        Ok(OpenedFile::with(path, Bytes::File { input, about }))
+    }
+
+    /// A file that is not on this machine, and so has no attributes and no identity; `name` is for messages.
+    pub fn remote(name: impl Into<PathBuf>, input: Arc<dyn Input>) -> OpenedFile {
+        OpenedFile::with(name.into(), Bytes::Remote(input))
+    }
+
+    fn with(path: PathBuf, bytes: Bytes) -> OpenedFile {
+        OpenedFile(Arc::new(Shared { path, bytes, head: OnceLock::new() }))
     }
 
     /// The path that was opened, or the name of the stream that was stored in the file.
@@ -80,14 +118,22 @@ impl OpenedFile {
         &self.0.path
     }
 
-    /// Whether this is a regular file and not a block device.
+    /// Whether this is a regular file of this machine, and not a block device.
     pub fn is_regular(&self) -> bool {
-        self.0.about.is_file()
+        matches!(&self.0.bytes, Bytes::File { about, .. } if about.is_file())
     }
 
-    /// The identity of the open file.
+    /// Whether this is a file on a server.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.0.bytes, Bytes::Remote(_))
+    }
+
+    /// The identity of the open file; `None` if it is on a server.
     pub fn identity(&self) -> Option<FileIdentity> {
-        FileIdentity::of(&self.0.about)
+        match &self.0.bytes {
+            Bytes::File { about, .. } => FileIdentity::of(about),
+            Bytes::Remote(_) => None,
+        }
     }
 
     /// The container, by the first bytes. `None` if it is unknown.
@@ -145,7 +191,10 @@ impl OpenedFile {
     /// The attributes that an output takes from this file.
     #[cfg(any(feature = "delta", feature = "lrz", feature = "pln", feature = "recovery"))]
     pub(crate) fn attributes(&self) -> Result<FileAttributes, Error> {
-        let about = FileAttributes::of_source(self.0.input.file());
+        let about = match &self.0.bytes {
+            Bytes::File { input, .. } => FileAttributes::of_source(input.file()),
+            Bytes::Remote(_) => Err(io::ErrorKind::Unsupported.into()),
+        };
         about.map_err(|cause| Error::Source { path: self.0.path.clone(), action: "cannot read", cause })
     }
 }
@@ -158,7 +207,19 @@ struct FileReader {
 
 impl Read for FileReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.file.0.input.file().read_at(into, self.at)?;
+        let bytes = match &self.file.0.bytes {
+            Bytes::File { input, .. } => input.file().read_at(into, self.at)?,
+            Bytes::Remote(input) => return self.read_remote(&Arc::clone(input), into),
+        };
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+impl FileReader {
+    fn read_remote(&mut self, input: &Arc<dyn Input>, into: &mut [u8]) -> io::Result<usize> {
+        let mut stream = InputStream::new(input.as_ref(), self.at);
+        let bytes = stream.read(into)?;
         self.at += bytes as u64;
         Ok(bytes)
     }
@@ -166,7 +227,7 @@ impl Read for FileReader {
 
 impl Input for OpenedFile {
     fn size(&self) -> u64 {
-        self.0.input.size()
+        self.0.bytes.input().size()
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
@@ -177,19 +238,23 @@ impl Input for OpenedFile {
             buffer.copy_from_slice(bytes);
             return Ok(());
         }
-        self.0.input.read_at(offset, buffer)
+        self.0.bytes.input().read_at(offset, buffer)
     }
 
     fn read_vectored_at(&self, offset: u64, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.0.input.read_vectored_at(offset, buffers)
+        self.0.bytes.input().read_vectored_at(offset, buffers)
+    }
+
+    fn will_read(&self, offset: u64, length: u64) {
+        self.0.bytes.input().will_read(offset, length);
     }
 
     fn change(&self) -> io::Result<InputChange> {
-        self.0.input.change()
+        self.0.bytes.input().change()
     }
 
     fn stamp(&self) -> Option<FileStamp> {
-        self.0.input.stamp()
+        self.0.bytes.input().stamp()
     }
 }
 

@@ -75,6 +75,10 @@ impl ReadAt for Part {
         self.input.read_at(self.range.start + offset, buffer)
     }
 
+    fn will_read(&self, offset: u64, length: u64) {
+        self.input.will_read(self.range.start.saturating_add(offset), length);
+    }
+
     fn change(&self) -> io::Result<InputChange> {
         self.input.change()
     }

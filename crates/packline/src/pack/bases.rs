@@ -49,6 +49,9 @@ impl BaseImage {
     }
 }
 
+/// The EROFS images whose blocks are those of SquashFS images.
+const COMMON: &str = "with codec zstd or lz4, for Linux 6.15 or later";
+
 /// Parameters for opening bases.
 #[derive(Clone, Copy)]
 pub(crate) struct BaseOpening<'a> {
@@ -311,9 +314,12 @@ fn squashfs_options(options: &ImageOptions) -> Result<Options, BaseError> {
         ImageOptions::Erofs(options) if options.has_common_blocks() => {
             Ok(Options { block_size: options.block_size, ..Options::new(options.codec.clone()) })
         }
-        ImageOptions::Erofs(_) => Err(BaseError::fit(
+        ImageOptions::Erofs(options) => Err(BaseError::fit(
             "is a SquashFS image, whose blocks differ from those of the new image",
-            "an EROFS image",
+            match packline_erofs::Options::with_common_blocks(options.codec.clone(), options.block_size) {
+                Some(later) => format!("an EROFS image, or a new image for Linux {} or later", later.kernel),
+                None => format!("an EROFS image, or a new image {COMMON}"),
+            },
         )),
     }
 }
@@ -326,7 +332,7 @@ fn erofs_options(options: &ImageOptions) -> Result<packline_erofs::Options, Base
             let common = packline_erofs::Options::with_common_blocks(options.codec.clone(), options.block_size);
             common.ok_or_else(|| {
                 let what = "is an EROFS image, whose blocks differ from those of the new image";
-                BaseError::fit(what, "a SquashFS image")
+                BaseError::fit(what, "a SquashFS image, or codec zstd or lz4 in both images")
             })
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use packline_archives::decompress::Limits;
 use packline_archives::pipe::ahead_bytes;
 use packline_archives::tar::{self, TarOptions};
+use packline_erofs::read::SUPERBLOCK_START;
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::Demand;
 use packline_runtime::{Input, MANY_WORKERS};
@@ -72,9 +73,12 @@ impl TarPlan {
         refuse_container(&path, head, || ContentKind::foreign(&file))?;
         if head.starts_with(&ZEROS) && !may_be_empty_tar(&path) {
             // The content of a blank disk image must not be taken for the end of a tar.
-            let what = "zeros at byte 0, as in a blank disk image".to_string();
-            let expected = "a tar; the name of an empty tar ends in .tar".to_string();
-            return Err(Error::Target { path, what, expected });
+            let (what, expected) = if has_bytes_at(&file, SUPERBLOCK_START) {
+                ("zeros at byte 0, and no known superblock at byte 1024", "a tar or an image")
+            } else {
+                ("zeros at byte 0, as in a blank disk image", "a tar; the name of an empty tar ends in .tar")
+            };
+            return Err(Error::Target { path, what: what.to_string(), expected: expected.to_string() });
         }
         let compressed = is_compressed(head);
         Ok(TarPlan { name: path.escaped(), content: TarContent::File(file), compressed })
@@ -140,6 +144,13 @@ impl PlannedSource for TarPlan {
         };
         Ok(OpenSource::new(self.name, source))
     }
+}
+
+/// Whether a block of a file has bytes other than zero.
+fn has_bytes_at(file: &OpenedFile, start: u64) -> bool {
+    let mut block = [0; 512];
+    let there = file.size().saturating_sub(start).min(block.len() as u64) as usize;
+    file.read_at(start, &mut block[..there]).is_ok() && block.iter().any(|byte| *byte != 0)
 }
 
 /// The limits of a decompressor, and the memory of the source in bytes: the minimum, and at most five eighths of the spare memory. Each

@@ -101,6 +101,9 @@ impl OpenedInput {
     /// A block device is read as a stream.
     fn opened(file: OpenedFile) -> Result<OpenedInput, Error> {
         let path = file.path().to_path_buf();
+        if file.is_remote() {
+            return Ok(OpenedInput::of(path, Bytes::At(Arc::new(file)), None));
+        }
         if !file.is_regular() {
             return Ok(OpenedInput::of(path, Bytes::Stream(file.stream()), None));
         }

@@ -116,7 +116,7 @@ fn unpack_lrz(
     if matches!(destination, Destination::Tar(_, Some(_))) {
         return Err(needs_all(place, "a compressed tar"));
     }
-    let opened = if place.is_stored() {
+    let opened = if place.is_stored() || place.is_remote() {
         lrz_open_input(&place.path, place.input()?, password)?
     } else {
         lrz_open(&place.path, password)?

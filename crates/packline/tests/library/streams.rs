@@ -1,12 +1,12 @@
 //! Images in memory, in streams and in parts of files; packs that are observed and cancelled on another thread.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Cursor, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::sync::{Arc, Mutex, mpsc};
 
 use packline::{
-    CancelToken, Container, EntryInfo, Error, ErrorKind, Image, Input, Observer, Packer, Progress, ReadAt, Resources,
-    Selection, Source, Tree,
+    CancelToken, Container, Content, EntryInfo, Error, ErrorKind, Image, Input, Observer, Packer, Progress, ReadAt,
+    Resources, Selection, Source, Tree,
 };
 use packline_testkit::Random;
 
@@ -223,4 +223,44 @@ fn a_cancelled_pack_says_so_and_leaves_nothing() {
     let unpacker = packline::Unpacker::new(at("a.sqfs")).resources(Resources::new(2).cancelled_by(&token));
     assert_eq!(unpacker.to_directory(at("d")).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(Image::open(at("a.sqfs")).unwrap().entries(&Selection::all()).count(), 3);
+}
+
+/// A reader without an end, which cancels the pack, and fails if it is read on.
+struct Endless {
+    token: CancelToken,
+    reads: usize,
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads += 1;
+        match self.reads {
+            3 => self.token.cancel(),
+            1000 => return Err(io::Error::other("read after the cancellation")),
+            _ => {}
+        }
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+fn a_cancelled_pack_stops_reading_contents_without_end() {
+    let top = tempfile::tempdir().unwrap();
+    for workers in [0, 2] {
+        for size in [None, Some(1 << 40)] {
+            let token = CancelToken::new();
+            let reader = Endless { token: token.clone(), reads: 0 };
+            let content = match size {
+                None => Content::reader(reader),
+                Some(size) => Content::sized(reader, size),
+            };
+            let mut tree = Tree::new();
+            tree.file("a", content).unwrap();
+            let mut resources = Resources::new(workers).cancelled_by(&token);
+            resources.scratch = Some(top.path().to_path_buf());
+            let error = Packer::new(tree).resources(resources).write_to(top.path().join("a.sqfs")).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "size {size:?}, {workers} workers: {error}");
+            assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
+        }
+    }
 }

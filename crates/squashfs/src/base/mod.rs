@@ -29,7 +29,6 @@ use self::fit::{check_fit, own_record};
 use self::places::{Entry, Index, Places};
 use self::scan::{Scanned, scan};
 use crate::format::superblock::flags;
-use crate::read::data_check::data_checksum;
 use crate::read::{BlockListener, BlockPlace, Image};
 use crate::{Options, Superblock};
 
@@ -79,7 +78,7 @@ impl Base {
     pub fn of_source(image: &Image, options: &Options, settings: &BaseSettings) -> Result<Base, BaseError> {
         check_fit(image, options)?;
         let record = own_record(image, options)?;
-        if data_checksum(image, &settings.engine.cancel)? != record.data {
+        if image.data_checksum(&settings.engine.cancel)? != record.data {
             return Err(damaged_data());
         }
         let blocks = Places::of(image, settings)?.list().len();

@@ -113,6 +113,11 @@ impl Store {
         self.input.read_at(place, buffer).map_err(|cause| ReadError::input(offset, cause))
     }
 
+    /// Tells the input that bytes of the image are read soon.
+    pub(super) fn will_read(&self, offset: u64, length: u64) {
+        self.input.will_read(self.origin.saturating_add(offset), length);
+    }
+
     /// Returns the block whose header is at `offset`.
     pub(crate) fn block(&self, area: &Area, offset: u64) -> Result<Arc<MetaBlock>, ReadError> {
         if offset < area.start || offset.saturating_add(SHORTEST) > area.end {

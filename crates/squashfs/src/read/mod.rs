@@ -10,7 +10,6 @@
 
 mod block;
 mod coding;
-pub(crate) mod data_check;
 mod find;
 mod ids;
 mod image;

@@ -112,6 +112,10 @@ impl Volume for Image {
         Ok(Box::new(BlockDecoder::new(self)?))
     }
 
+    fn will_read(&self, unit: Unit) {
+        self.store().will_read(unit.offset, unit.stored.into());
+    }
+
     fn stored(&self, offset: u64, out: &mut [u8]) -> Result<(), ReadError> {
         self.store().read(offset, out)
     }

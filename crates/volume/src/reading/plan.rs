@@ -229,6 +229,7 @@ impl<'r, T> Plan<'r, T> {
             }
         };
         let range = run.bytes..run.bytes + length;
+        self.volume.will_read(unit);
         run.units.push(JobUnit { unit, range, part: Some(part) });
         run.bytes += length;
         run.stored += unit.stored as usize;
@@ -286,6 +287,7 @@ impl<'r, T> Plan<'r, T> {
 
     fn shared_job(&mut self, unit: Unit, slot: Rc<Slot>) -> PlannedJob {
         self.decoded += 1;
+        self.volume.will_read(unit);
         let length = unit.length as usize;
         let usual = self.shared.buffer_size();
         // A buffer that is not of the usual size is used once.

@@ -8,7 +8,7 @@ mod instructions;
 mod mount;
 mod page;
 mod rebuild;
-mod recorded;
+pub mod recorded;
 mod stream;
 mod update_traffic;
 
@@ -40,7 +40,7 @@ pub enum Benchmark {
     UpdateTraffic(update_traffic::Options),
     /// Measure everything that docs/benchmarks.md and docs/charts.html report, and write them
     Page(page::Options),
-    /// Compare the Python package with PySquashfsImage: listings and random reads
+    /// Compare the Python package with other ways to read many small files; DATE-python.md
     Python(python::BenchOptions),
     /// Count the instructions of a small workload with valgrind
     Instructions(instructions::Options),

@@ -131,6 +131,7 @@ fn under(checker: &str, module: &str) -> Result<(), String> {
     command.env("RUSTFLAGS", format!("--cfg {checker}"));
     // Linking with optimisation takes longer than it saves.
     command.env("CARGO_PROFILE_RELEASE_LTO", "off");
+    command.env_remove(environment::WORKSPACE_COMPILER);
     shell::run(command.env("CARGO_TARGET_DIR", environment::target_directory().join(checker)))
 }
 

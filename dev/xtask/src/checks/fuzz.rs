@@ -85,6 +85,7 @@ fn build(how: Build) -> Result<PathBuf, String> {
     let mut command = shell::cargo();
     command.args(["build", "--profile", how.profile(), "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
     command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
+    command.env_remove(environment::WORKSPACE_COMPILER);
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
     Ok(target.join(host).join(how.profile()))
 }

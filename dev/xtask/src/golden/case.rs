@@ -40,6 +40,20 @@ fn command(binary: &Path, line: &str, directory: &Path) -> Result<Command, Strin
     Ok(command)
 }
 
+/// Options of lrzip that name a codec.
+const LRZIP_CODECS: [&str; 6] = ["-n", "-l", "-g", "-b", "-z", "--lzma"];
+
+/// What a command line tries: its commands, its codecs and the ending of its output. Lines of one kind differ in inputs and in other options.
+pub fn kind(line: &str) -> String {
+    let commands = line.split(" && ").filter_map(|line| line.split(' ').find(|word| !word.contains('=')));
+    let words: Vec<&str> = line.split(' ').collect();
+    let named = words.windows(2).filter(|pair| ["-c", "-C"].contains(&pair[0]));
+    let codecs = named.filter_map(|pair| pair[1].split(':').next());
+    let flags = words.iter().copied().filter(|word| line.starts_with("lrz") && LRZIP_CODECS.contains(word));
+    let output = words.iter().find(|word| word.starts_with("out")).and_then(|word| Some(word.split_once('.')?.1));
+    commands.chain(codecs).chain(flags).chain(output).collect::<Vec<_>>().join(" ")
+}
+
 fn product(directory: &Path) -> io::Result<Option<PathBuf>> {
     let paths = std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     let is_product = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("out"));
@@ -59,4 +73,17 @@ fn describe(directory: &Path) -> io::Result<String> {
         format!("{:?}\n", (path, kind, mode, uid, gid, mtime, first_name, links, xattrs))
     };
     Ok(snapshot::of_directory(directory)?.into_iter().map(line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_differ_in_commands_codecs_and_outputs() {
+        assert_eq!(kind("SOURCE_DATE_EPOCH=7 pack in/tree out.sqfs -c xz:level=1 -b 16K"), "pack xz sqfs");
+        assert_eq!(kind("pack in/tree t.sqfs -c lz4 && unpack t.sqfs out.tar.gz -q"), "pack unpack lz4 tar.gz");
+        assert_eq!(kind("lrzip -Q -z -o out.lrz in/text -p 7"), "lrzip -z lrz");
+        assert_eq!(kind("compress -q -C none -C zle -o out in/text"), "compress none zle");
+    }
 }

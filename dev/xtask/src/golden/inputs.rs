@@ -1,5 +1,6 @@
 //! The inputs of all cases: the same bytes, owners and times on every machine.
 
+use crate::shell;
 use packline_testkit::generate::{self, write_tar};
 use packline_testkit::model::Node;
 use packline_testkit::{Random, plant, tar, tools};
@@ -66,7 +67,23 @@ pub fn make(directory: &Path) -> Result<(), String> {
     let tree = generate::small_tree(1, 1 << 15);
     plant::plant(&tree, &directory.join("tree"))?;
     streams(directory).and_then(|()| lists(directory)).and_then(|()| tars(directory, &tree)).map_err(named)?;
+    large(directory).and_then(|()| kept(directory)).map_err(named)?;
     COMPRESSORS.iter().try_for_each(|(ending, words)| compress(directory, ending, words))
+}
+
+/// A sparse file whose size and second part need more than 32 bits.
+fn large(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileExt as _;
+    fs::create_dir(directory.join("large"))?;
+    let file = File::create(directory.join("large/sparse"))?;
+    file.set_len(5 << 30)?;
+    file.write_all_at(b"near", 70_000)?;
+    file.write_all_at(b"far", (4 << 30) + 70_000)
+}
+
+/// Lets cases read the kept files, whose keys never change: what is encrypted anew has other bytes each time.
+fn kept(directory: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(shell::root().join("testdata/0.1.0"), directory.join("kept"))
 }
 
 /// Files for the commands that compress streams, and for the pack file.

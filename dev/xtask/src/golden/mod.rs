@@ -9,6 +9,7 @@ use crate::{environment, shell};
 use clap::Args;
 use manifest::{Entries, Manifest, Outputs};
 use packline_testkit::tools;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -17,18 +18,35 @@ pub struct Options {
     /// Replace the recorded hashes with those found
     #[arg(long)]
     record: bool,
-    /// Only command lines that contain this text
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    only: String,
+    #[command(flatten)]
+    lines: Selection,
     /// The packline to run [default: a debug build]
     #[arg(long, value_name = "PROGRAM")]
     binary: Option<PathBuf>,
 }
 
 impl Options {
-    /// Compares the outputs of a program, of the command lines that contain a text.
-    pub fn of(binary: PathBuf, only: &str) -> Options {
-        Options { record: false, only: only.to_owned(), binary: Some(binary) }
+    /// Compares the outputs of a program.
+    pub fn of(binary: PathBuf, lines: &Selection) -> Options {
+        Options { record: false, lines: lines.clone(), binary: Some(binary) }
+    }
+}
+
+/// The command lines that run.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Selection {
+    /// Only command lines that contain this text
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub only: String,
+    /// Only the first command line for each set of commands, codecs and kind of output
+    #[arg(long)]
+    pub short: bool,
+}
+
+impl Selection {
+    fn apply(&self, entries: &mut Entries) {
+        let mut kinds = BTreeSet::new();
+        entries.retain(|line, _| line.contains(&self.only) && (!self.short || kinds.insert(case::kind(line))));
     }
 }
 
@@ -38,7 +56,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let binary = binary.canonicalize().map_err(|cause| format!("{}: {cause}", binary.display()))?;
     let mut manifest = Manifest::read()?;
     let mut recorded = manifest.entries.clone();
-    recorded.retain(|line, _| line.contains(&options.only));
+    options.lines.apply(&mut recorded);
     // Devices, owners and trusted attributes need root.
     if !tools::root() {
         return Ok(());

@@ -8,7 +8,7 @@ use super::imports::{self, Imports};
 const CLI_LAYERS: [&str; 6] = ["host", "ui", "args", "commands", "compat", "dispatch"];
 
 /// Each crate with the workspace crates that it may depend on.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("engine", &[]),
     ("runtime", &["engine"]),
     ("codec", &[]),
@@ -16,7 +16,8 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("archives", &["engine", "runtime", "tree"]),
     ("manifests", &["runtime", "tree"]),
     ("longrange", &["engine"]),
-    ("cache", &["runtime", "codec"]),
+    ("http", &["runtime"]),
+    ("cache", &["runtime", "codec", "http"]),
     ("encryption", &["engine", "runtime"]),
     ("recovery", &["engine", "runtime"]),
     ("volume", &["engine", "runtime", "codec", "tree"]),
@@ -63,6 +64,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "tree",
             "archives",
             "manifests",
+            "http",
             "cache",
             "encryption",
             "volume",

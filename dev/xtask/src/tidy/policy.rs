@@ -127,6 +127,7 @@ mod tests {
             license: Some(license.into()),
             description: None,
             repository: None,
+            publish: None,
             source: Some("registry".into()),
         }
     }

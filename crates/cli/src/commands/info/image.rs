@@ -21,7 +21,7 @@ pub struct Description {
 pub fn described(info: &ImageInfo, counts: Option<&TreeCounts>) -> (Value, String) {
     let Description { members, lines, tables } = match &info.structures {
         Structures::SquashFs { layout, superblock, tables } => squashfs::described(info, layout, superblock, tables),
-        Structures::Erofs(superblock) => erofs::described(info, superblock),
+        Structures::Erofs { superblock, options } => erofs::described(info, superblock, options.as_ref()),
     };
     let mut object: Map<String, Value> = members.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
     if let Some(counts) = counts {

@@ -37,8 +37,7 @@ pub struct Info {
 }
 
 /// The help of the operand.
-const IMAGE: &str =
-    "An image, a block device with an image, a tar, a .lrz, .pln or .pld file, or recovery data; - for standard input";
+const IMAGE: &str = "An image, a block device with an image, a tar, a .lrz, .pln or .pld file, recovery data, or a URL; - for standard input";
 
 impl Command for Info {
     const NAME: &'static str = "info";
@@ -56,8 +55,8 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        let resources = io.host.resources();
         let input = input(path, io)?;
+        let resources = io.host.resources();
         let file = input.opened_file().cloned();
         if let Some(file) = file.as_ref().filter(|_| path.as_os_str() != "-" && !invocation.has("offset")) {
             if file.content_kind() == Some(ContentKind::Delta) {

@@ -14,7 +14,7 @@ use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::{ArchiveArgs, refuse_keys};
+use crate::args::image::{ArchiveArgs, input, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
@@ -122,8 +122,9 @@ impl Command for List {
         invocation.need(&[("human-readable", "long"), ("numeric-owner", "long")])?;
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
+        let input = input(&self.place.image, io)?;
         let resources = io.host.resources();
-        let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
+        let archive = self.place.offset.open_input(&self.place.image, input, false, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,

@@ -76,7 +76,8 @@ impl Command for Mount {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        let mut image = self.place.place();
+        // The process in the background opens a file on a server.
+        let mut image = if self.foreground { self.place.place(io)? } else { self.place.unopened() };
         let request = self.request(&mut image, io)?;
         if !self.foreground {
             let first = ["mount", "--foreground", "--announce"].map(OsString::from);
@@ -102,7 +103,7 @@ impl Mount {
         let mut request = MountRequest::new(self.dir.clone());
         let workers = self.jobs.unwrap_or_else(io.host.processors);
         let memory = self.mem.or_else(|| (io.host.memory_limit)(workers));
-        request.resources = Resources::new(workers).memory_limit(memory);
+        request.resources = Resources::new(workers).memory_limit(io.host.left(memory));
         request.allow_other = self.allow_other;
         request.auto_unmount = self.auto_unmount;
         for word in self.options.iter().flat_map(|words| words.split(',')) {

@@ -1,6 +1,7 @@
 //! `packline pack` to an EROFS image: the options that only EROFS has, and those that it does not have.
 
-use packline_erofs::{Kernel, Options, Uuid};
+use packline_codec::Spec;
+use packline_erofs::{Fragments, Kernel, Options, Uuid};
 
 use crate::args::value::text;
 use crate::args::{Invocation, wrong};
@@ -28,7 +29,7 @@ const REFUSED: [(&str, &str); 5] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "EROFS images")]
 pub struct ErofsOptions {
-    /// Choose the oldest Linux version that must mount the image; before 6.1, equal contents are stored again each time [default: 6.10]
+    /// Choose the oldest Linux version that must mount the image, such as 6.12 or 6.12.9-amd64; before 6.1, equal contents are stored again each time [default: 6.10]
     #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
     kernel: Option<Kernel>,
     /// Set the volume label, at most 15 bytes
@@ -68,13 +69,10 @@ impl ErofsOptions {
             options.uuid = Uuid::Given(uuid.0);
         }
         let valid = options.validate();
-        valid.map_err(|error| match (self.kernel, invocation.has("codec")) {
-            (Some(_), false) => {
-                wrong("kernel", format!("{error}; -c lz4 and -c lzma need older versions than -c zstd"))
-            }
-            (Some(_), true) => wrong("kernel", error),
-            (None, _) if invocation.has("block-size") => wrong("block-size", error),
-            (None, _) => wrong("codec", error),
+        valid.map_err(|error| match self.kernel {
+            Some(kernel) => wrong("kernel", format!("{error}{}", codec_hint(kernel, options))),
+            None if invocation.has("block-size") => wrong("block-size", error),
+            None => wrong("codec", error),
         })?;
         if let Some(needed) = needed {
             io.warn(&format!(
@@ -84,6 +82,22 @@ impl ErofsOptions {
         }
         Ok(())
     }
+}
+
+/// Returns a hint that names the codecs of a kernel. Returns an empty text if the kernel has the codec of the image, or has no EROFS.
+fn codec_hint(kernel: Kernel, options: &Options) -> String {
+    let has = |codec: Spec| {
+        let alone =
+            Options { kernel, deduplicate: false, sparse: false, fragments: Fragments::Never, ..Options::new(codec) };
+        alone.validate().is_ok()
+    };
+    let is_known = |name: &&str| Spec::parse(name).is_ok_and(has);
+    let names: Vec<&str> = ["zstd", "gzip", "lzma", "lz4", "none"].into_iter().filter(is_known).collect();
+    if names.is_empty() || has(options.codec.clone()) {
+        return String::new();
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("-c {name}")).collect();
+    format!("; Linux {kernel} has {}", names.join(", "))
 }
 
 /// Rejects `--cache` for an image that is not compressed: nothing is looked up.

@@ -113,8 +113,8 @@ struct OutputOptions {
 /// The text after the options in the help, and the sections of the manual page before the language of patterns. [`Pack::details`]
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
-SOURCE is a directory, a tar (plain or compressed), an image, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] \
-or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
+SOURCE is a directory, a tar (plain or compressed), an image, the URL of one (https://HOST/FILE), a container image \
+(oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
 an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
@@ -232,7 +232,9 @@ impl Command for Pack {
             let hint = "the image to write comes last: packline pack SOURCE... IMAGE";
             return Err(Failure::failed(format!("{}: is a directory; {hint}", self.image().escaped())));
         }
-        let style = OutputStyle::Packline { quiet, bar: self.reporting.bar(), json, stats, verbose: self.verbose };
+        let whiteouts = !invocation.has("whiteouts") && self.container()? != Container::Lrz;
+        let bar = self.reporting.bar();
+        let style = OutputStyle::Packline { quiet, bar, json, stats, verbose: self.verbose, whiteouts };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(invocation, io)?;
@@ -308,6 +310,8 @@ impl Pack {
             image.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         }
         let mut request = PackRequest::new(source, self.target(container, io)?, options);
+        // Sources on servers are open now.
+        resources.memory = io.host.left(resources.memory);
         request.resources = resources;
         request.temporaries = io.temporaries.clone();
         Ok(request)

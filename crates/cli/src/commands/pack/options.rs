@@ -24,10 +24,10 @@ pub struct Compression {
     /// Compress with this codec: NAME[:key=value,...]; NAME:help lists the parameters
     #[arg(short, long, default_value = "zstd", value_parser = text_or_help(help_request).words(codecs))]
     pub codec: String,
-    /// Set the block size, a power of two
+    /// Set the block size, a power of two. EROFS: at least 8K, and 64K by default with lz4
     #[arg(short, long, value_name = "SIZE", default_value = BlockSize::DEFAULT_TEXT, value_parser = block_size())]
     pub block_size: BlockSize,
-    /// Leave these parts uncompressed: a comma-separated list of inodes, data, fragments, xattrs, ids, or all
+    /// Leave these parts of a SquashFS image uncompressed: a comma-separated list of inodes, data, fragments, xattrs, ids, or all
     #[arg(long, alias = "stored", value_name = "PARTS", value_parser = text(uncompressed_parts))]
     no_compress: Option<Stored>,
     /// Make the smallest image with this codec and block size, however long it takes. Implies --order=similar
@@ -46,7 +46,7 @@ pub struct Layout {
     /// Same as --fragments=never
     #[arg(long, conflicts_with = "fragments")]
     no_fragments: bool,
-    /// Choose the on-disk layout: compact, or stable[:align=SIZE] for smaller delta updates at 1 to 3% more size
+    /// Choose the on-disk layout of a SquashFS image: compact, or stable[:align=SIZE] for smaller delta updates at 1 to 3% more size
     #[arg(long, value_name = "LAYOUT", default_value = "compact", value_parser = text(layout))]
     layout: packline_squashfs::Layout,
     /// Store equal files, tail ends and blocks again each time
@@ -58,19 +58,19 @@ pub struct Layout {
     /// Leave out extended attributes
     #[arg(long)]
     pub no_xattrs: bool,
-    /// Write an export table, which NFS needs
+    /// Write an export table, which NFS needs (only SquashFS)
     #[arg(long)]
     exportable: bool,
     /// Pad the image to a multiple of SIZE
     #[arg(long, value_name = "SIZE", default_value = "4K", value_parser = size(1..=1 << 30))]
     pad: u64,
-    /// Same as --pad=1; the image then has no checksum of its data
+    /// Same as --pad=1; the image then has no checksum of its data (only SquashFS)
     #[arg(long, conflicts_with = "pad")]
     no_pad: bool,
     /// Begin the image at this byte of IMAGE. A file has zeros before it, a block device keeps its bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
-    /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times of entries to it [default: SOURCE_DATE_EPOCH, or 0]
+    /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times of entries to it [default: SOURCE_DATE_EPOCH, or 0; EROFS before Linux 6.15: at least the most frequent time of entries]
     #[arg(long, value_parser = text(time))]
     pub time: Option<Time>,
 }
@@ -132,7 +132,7 @@ pub struct BaseOptions {
     /// Copy compressed blocks from this earlier image where the content is the same; the output has the same bytes as without --base
     #[arg(long, value_name = "IMAGE", value_hint = clap::ValueHint::FilePath, conflicts_with = "dry_run")]
     base: Vec<PathBuf>,
-    /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ
+    /// Also copy blocks that other programs, versions or levels compressed; the bytes of the output may then differ (only SquashFS)
     #[arg(long)]
     base_any: bool,
 }

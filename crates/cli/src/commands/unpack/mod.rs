@@ -17,7 +17,7 @@ use crate::args::patterns::{self, Exclude};
 use crate::args::run_options::{Machine, NAMES, Reporting, SchedulingOptions};
 use crate::args::text_list::Ending;
 use crate::args::value::one_of;
-use crate::args::{Command, Invocation, wrong};
+use crate::args::{Command, Invocation, remote, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -192,7 +192,8 @@ impl Command for Unpack {
         } else {
             Destination::Directory(destination)
         };
-        let password = if is_lrz && !place.is_stored() { password_of(&place.path, io)? } else { None };
+        let password =
+            if is_lrz && !place.is_stored() && !place.is_remote() { password_of(&place.path, io)? } else { None };
         let unpacked = with_observer(io, self.reporting.bar(), |observer| match (opened, to) {
             (Some(image), Destination::Directory(path)) => {
                 Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))
@@ -220,7 +221,8 @@ impl Unpack {
         if let Some(dest) = &self.dest {
             return Ok(dest.clone());
         }
-        let name = Path::new(self.place.image.file_name().unwrap_or_default());
+        let image = remote::named(&self.place.image);
+        let name = Path::new(image.file_name().unwrap_or_default());
         let name = without_ending(name).filter(|_| self.output.to != Some(TargetKind::Tar));
         let dest = name.ok_or_else(|| Failure::usage("the destination is missing: packline unpack IMAGE DEST"))?;
         match dest.symlink_metadata() {

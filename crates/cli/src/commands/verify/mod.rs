@@ -34,7 +34,7 @@ use crate::ui::size::{count, show_bytes};
 /// Check images, .pln and .lrz files and tars for damage
 #[derive(Debug, clap::Args)]
 pub struct Verify {
-    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars; - for standard input
+    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, URLs; - for standard input
     #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
     images: Vec<PathBuf>,
     #[command(flatten)]
@@ -199,9 +199,19 @@ impl Verify {
         let printed = printer.failed.take().map_or(Ok(()), Err);
         let totals = verified?;
         let path = &image.display_path;
-        let shown = (totals_object(image, &totals), totals_text(image, &totals), totals.content);
+        let shown = (totals_object(image, &totals), self.image_totals(image, &totals), totals.content);
         let printed = printed.and_then(|()| self.report(path, shown, options, io));
         outcome(totals.faults, printed)
+    }
+
+    /// Returns the totals of an image as text.
+    fn image_totals(&self, image: &OpenedImage, totals: &Verified) -> String {
+        let hint = match totals.notes {
+            1 if !self.notes => " (--notes prints it)",
+            2.. if !self.notes => " (--notes prints them)",
+            _ => "",
+        };
+        totals_text(image, totals, hint)
     }
 
     /// Adds the name of a file to an object about it.
@@ -226,6 +236,10 @@ impl Verify {
         if self.json || !self.quiet { io.print_as(self.json, &format!("{summary}\n")) } else { Ok(()) }
     }
 }
+
+/// The finding that the record at the end of an image is damaged, and what it means.
+const DAMAGED_RECORD: &str = "the record of the encoder is damaged";
+const UNCOMPARED: &str = "; contents are read without it, but changes that no decoder notices are not found";
 
 /// Prints findings when they are found.
 struct Printer<'p> {
@@ -299,6 +313,7 @@ impl Examiner for Printer<'_> {
         if self.repeated.counts(&finding) {
             return;
         }
+        let hint = if finding.what == DAMAGED_RECORD { UNCOMPARED } else { hint };
         self.print_text(&format!("{}{hint}", text(&finding)));
         if let Some(further) = self.repeated.remember(finding) {
             self.print_text(&further);
@@ -334,10 +349,11 @@ fn object(finding: &Finding) -> Value {
     Value::Object(object)
 }
 
-fn totals_text(image: &OpenedImage, totals: &Verified) -> String {
+/// `hint` follows the number of notes.
+fn totals_text(image: &OpenedImage, totals: &Verified, hint: &str) -> String {
     let mut verdict = if totals.faults == 0 { "sound".to_string() } else { count(totals.faults, "fault") };
     if totals.notes > 0 {
-        verdict.push_str(&format!(", {}", count(totals.notes, "note")));
+        verdict.push_str(&format!(", {}{hint}", count(totals.notes, "note")));
     }
     let hash_tree = packline_runtime::beside_image(&image.display_path, ".verity");
     if hash_tree.is_file() {

@@ -4,18 +4,18 @@ use packline_testkit::{Random, Sandbox};
 
 use crate::sandbox;
 
-/// Returns an image `i.sqfs` with a changed byte of `tree/noise`, which is stored uncompressed.
-fn damaged() -> Sandbox {
+/// Returns an image with a changed byte of `tree/noise`, which is stored uncompressed.
+fn damaged(name: &str) -> Sandbox {
     let sandbox = sandbox();
     // The file has only blocks of its own, so that the other file can be read without them.
     let noise = Random::new(1).noise(300_000);
     sandbox.write("tree/noise", &noise);
     sandbox.write("tree/text", "text ".repeat(1000));
-    sandbox.good(&["pack", "-q", "tree", "i.sqfs"]);
-    let mut image = sandbox.read("i.sqfs");
+    sandbox.good(&["pack", "-q", "tree", name]);
+    let mut image = sandbox.read(name);
     let place = image.windows(100).position(|bytes| *bytes == noise[..100]).unwrap();
     image[place + 5000] ^= 4;
-    sandbox.write("i.sqfs", image);
+    sandbox.write(name, image);
     sandbox
 }
 
@@ -23,7 +23,7 @@ const WORDS: &str = "changed content, in an unknown file: checksum 0x";
 
 #[test]
 fn reports_damage_unnoticed_by_decoders() {
-    let sandbox = damaged();
+    let sandbox = damaged("i.sqfs");
     let image = sandbox.read("i.sqfs");
     for (words, output) in [
         (&["unpack", "i.sqfs", "o"][..], "o"),
@@ -59,7 +59,7 @@ fn reports_damage_unnoticed_by_decoders() {
 
 #[test]
 fn continues_after_unnoticed_damage_on_request() {
-    let sandbox = damaged();
+    let sandbox = damaged("i.sqfs");
     for (words, output) in [
         (&["unpack", "--continue", "i.sqfs", "o"][..], "o/noise"),
         (&["unpack", "--continue", "i.sqfs", "o.tar"], "o.tar"),
@@ -71,4 +71,38 @@ fn continues_after_unnoticed_damage_on_request() {
     // A part of an image is not compared.
     sandbox.good(&["unpack", "i.sqfs", "p", "text"]);
     sandbox.good(&["cat", "i.sqfs", "text"]);
+}
+
+#[test]
+fn reports_damage_of_erofs_images_unnoticed_by_decoders() {
+    let sandbox = damaged("i.erofs");
+    let image = sandbox.read("i.erofs");
+    for (words, output) in [
+        (&["unpack", "i.erofs", "o"][..], "o"),
+        (&["unpack", "i.erofs", "o.tar"], "o.tar"),
+        (&["unpack", "i.erofs", "o.tar.gz", "-j0"], "o.tar.gz"),
+        (&["pack", "i.erofs", "o.erofs"], "o.erofs"),
+        (&["pack", "i.erofs", "o.erofs", "-c", "lz4", "-j0"], "o.erofs"),
+        (&["pack", "i.erofs", "o.sqfs", "--exclude", "text"], "o.sqfs"),
+        (&["pack", "tree", "i.erofs", "o.erofs", "--order", "similar"], "o.erofs"),
+        (&["fsck.erofs", "--extract=o", "i.erofs"], "o"),
+        (&["unpack", "i.erofs", "o", "*"], "o"),
+        (&["cat", "i.erofs", "text", "noise"], "o"),
+        (&["verity", "i.erofs"], "i.erofs.roothash"),
+        (&["verity", "--append", "i.erofs"], "i.erofs.roothash"),
+        (&["mkfs.erofs", "--incremental", "-zzstd,15", "i.erofs", "tree"], "o"),
+    ] {
+        let message = sandbox.bad(1, words);
+        let expected = "changed content or metadata, of an unknown entry: checksum 0x";
+        assert!(message.contains("i.erofs") && message.contains(expected), "{words:?}: {message}");
+        assert!(!sandbox.at(output).exists(), "{words:?}");
+        assert!(sandbox.read("i.erofs") == image, "{words:?}");
+    }
+    sandbox.bad(2, &["diff", "i.erofs", "tree"]);
+    sandbox.bad(1, &["verify", "i.erofs"]);
+    sandbox.bad(3, &["unpack", "--continue", "i.erofs", "o"]);
+    assert!(sandbox.at("o/noise").exists());
+    // A part of an image is not compared.
+    sandbox.good(&["unpack", "i.erofs", "p", "text"]);
+    sandbox.good(&["cat", "i.erofs", "text"]);
 }

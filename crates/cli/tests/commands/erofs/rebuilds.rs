@@ -56,6 +56,31 @@ fn without_record(sandbox: &Sandbox, from: &str, to: &str) {
 }
 
 #[test]
+fn an_image_says_how_it_was_packed() {
+    let sandbox = trees();
+    pack(&sandbox, "old", "old.erofs", &[&["-c", "zstd:level=3", "-b", "64K", "--kernel", "6.12"]]);
+    let text = sandbox.good(&["info", "--quick", "old.erofs"]).text();
+    for (name, value) in [("Codec:", " zstd:level=3"), ("Cluster size:", " 64.0 KiB"), ("Packed for:", " Linux 6.12")] {
+        assert!(text.lines().any(|line| line.starts_with(name) && line.ends_with(value)), "{text}");
+    }
+    let info: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "old.erofs"]).text()).unwrap();
+    assert_eq!((&info["codec"], &info["cluster_size"]), (&"zstd:level=3".into(), &65_536.into()));
+    assert_eq!((&info["packed_for"], &info["linux"]), (&"6.12".into(), &"6.10".into()));
+    let message = sandbox.refused(&["pack", "old", "new.erofs", "--base", "old.erofs"]);
+    let expected = "old.erofs: was packed with codec zstd:level=3 and blocks of 64K \
+                    (expected codec zstd and blocks of 128K, as in the new image)";
+    assert!(message.ends_with(expected), "{message}");
+    // Every bit of the text is checked.
+    let mut image = sandbox.read("old.erofs");
+    let at = image.windows(6).rposition(|window| window == b"codec=").unwrap();
+    image[at + 8] ^= 1;
+    sandbox.write("bad.erofs", image);
+    let found = sandbox.run(&["verify", "bad.erofs"]);
+    assert!(found.status == 1 && found.text().contains("lengths or options that do not match"), "{found:?}");
+    assert!(sandbox.good(&["info", "--quick", "bad.erofs"]).text().contains("Codec:             zstd\n"));
+}
+
+#[test]
 fn the_image_is_the_same_with_a_base_and_a_cache() {
     let sandbox = trees();
     for way in WAYS {
@@ -90,7 +115,7 @@ fn the_checksum_of_the_record_is_verified() {
         image[at + 9] ^= 1;
         sandbox.write("damaged.erofs", &image);
         let found = sandbox.run(&["verify", "damaged.erofs"]);
-        let expected = "changed content, in an unknown file: checksum 0x";
+        let expected = "changed content or metadata, of an unknown entry: checksum 0x";
         assert!(found.status == 1 && found.text().contains(expected), "{way:?}: {found:?}");
         let message = sandbox.refused(&["pack", "-f", "old", "new.erofs", "--base", "damaged.erofs", way[0], way[1]]);
         assert!(way.len() > 2 || message.contains("is damaged: its data does not match its checksum"), "{message}");

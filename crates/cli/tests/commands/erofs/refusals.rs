@@ -29,7 +29,11 @@ fn pack_reuses_blocks_only_of_its_own_encoder() {
     let sandbox = with_samples();
     for (base, options, expected) in [
         ("wide.erofs", &["new.sqfs"][..], "is compressed with lzma (expected zstd, as in the new image)"),
-        ("zstd.erofs", &["new.sqfs"], "has clusters of whole blocks (expected clusters of any number of bytes, as "),
+        (
+            "zstd.erofs",
+            &["new.sqfs"],
+            "has clusters of whole blocks, for Linux before 6.15 (expected clusters of any number of bytes, for Linux 6.15 or later, as ",
+        ),
         ("zstd.erofs", &["new.erofs"], "has no record of its encoder (expected an image that this version packed "),
         ("tree.sqfs", &["new.erofs"], "is a SquashFS image, whose blocks differ from those of the new image ("),
         ("zstd.erofs", &["new.sqfs", "-c", "xz"], "is an EROFS image, whose blocks differ from those of the new "),
@@ -69,6 +73,54 @@ fn pack_names_options_of_another_file_system() {
         assert!(message.contains(&format!("{}: not supported for .lrz output", options[0])), "{message}");
     }
     assert!(!["new.erofs", "new.sqfs", "new.lrz"].iter().any(|name| sandbox.at(name).exists()));
+}
+
+#[test]
+fn pack_names_the_codecs_of_a_kernel() {
+    let sandbox = with_samples();
+    for (options, expected) in [
+        (
+            &["--kernel", "5.15"][..],
+            "--kernel: zstd for Linux 5.15 (expected Linux 6.10 or later); Linux 5.15 has -c lz4, -c none\n",
+        ),
+        (
+            &["--kernel", "5.15.3-1-generic", "-c", "lzma"],
+            "lzma for Linux 5.15 (expected Linux 5.16 or later); Linux 5.15 has -c lz4, -c none\n",
+        ),
+        (&["--kernel", "6.6"], "; Linux 6.6 has -c gzip, -c lzma, -c lz4, -c none\n"),
+        (&["--kernel", "5.4", "-c", "lz4:hc"], "; Linux 5.4 has -c none\n"),
+        (&["--kernel", "5.3"], "--kernel: EROFS for Linux 5.3 (expected Linux 5.4 or later)\n"),
+        (&["--kernel", "6.12", "-b", "4K"], "for Linux 6.12 (expected at least 8192 bytes)\n"),
+    ] {
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.erofs"], options].concat());
+        assert!(message.ends_with(expected), "{options:?}: {message}");
+    }
+    sandbox.good(&["pack", "-q", "tree.tar", "new.erofs", "--kernel", "6.15.3"]);
+    sandbox.good(&["pack", "-q", "tree.tar", "short.erofs", "--kernel", "6.15"]);
+    assert!(sandbox.read("new.erofs") == sandbox.read("short.erofs"));
+}
+
+/// The magic number and the first field after it are at byte 1024.
+#[test]
+fn damaged_superblocks_are_named() {
+    let sandbox = with_samples();
+    let image = sandbox.read("zstd.erofs");
+    let written = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut image = image.clone();
+        change(&mut image);
+        sandbox.write("bad.erofs", image);
+    };
+    written(&|image| image[1024..1028].fill(0xff));
+    let message = sandbox.bad(1, &["pack", "bad.erofs", "new.sqfs"]);
+    assert!(message.contains("bad.erofs: zeros at byte 0, and no known superblock at byte 1024 ("), "{message}");
+    written(&|image| image[1024 + 8] ^= 0x10);
+    let message = sandbox.bad(1, &["list", "bad.erofs"]);
+    assert!(message.contains("bad.erofs: damaged superblock: checksum 0x"), "{message}");
+    assert!(message.ends_with("the stored checksum); get an undamaged copy of the image\n"), "{message}");
+    written(&|image| image.truncate(3000));
+    let message = sandbox.bad(1, &["list", "bad.erofs"]);
+    assert!(message.contains("the image is cut off: 3000 of "), "{message}");
+    assert!(message.ends_with("; get the complete image\n"), "{message}");
 }
 
 #[test]

@@ -74,6 +74,24 @@ fn mounted_files_have_nanoseconds() {
 }
 
 #[test]
+fn mounted_files_have_times_before_1970() {
+    if !mount::fuse_available() {
+        return;
+    }
+    let sandbox = sandbox();
+    sandbox.create_dir("old");
+    sandbox.write("old/file", "x");
+    sandbox.shell("touch -d '1960-01-01 00:00:00.5 UTC' old/file");
+    assert_eq!(of_host(&sandbox, "old/file"), (-315_619_200, 500_000_000));
+    sandbox.good(&["pack", "old", "old.erofs", "-q"]);
+    sandbox.create_dir("on");
+    sandbox.good(&["mount", "old.erofs", "on"]);
+    let found = of_host(&sandbox, "on/file");
+    sandbox.good(&["umount", "on"]);
+    assert_eq!(found, of_host(&sandbox, "old/file"));
+}
+
+#[test]
 fn diff_compares_the_nanoseconds_of_an_erofs_image() {
     let sandbox = with_fixture();
     sandbox.good(&["unpack", "image", "out", "-q", FILE]);

@@ -58,6 +58,7 @@ pages! {
     backup "guide/src/recipes/backup.md",
     machine_learning "guide/src/recipes/machine-learning.md",
     boot_order "guide/src/recipes/boot-order.md",
+    servers "guide/src/recipes/servers.md",
     space "guide/src/recipes/space.md",
     library "guide/src/library.md",
     library_c "guide/src/library-c.md",

@@ -316,3 +316,24 @@ fn rejects_options_that_fit_no_source() {
     );
     sandbox.good(&["pack", "-q", "a", "b.tar", "o.sqfs", "--one-file-system", "--lenient", "--no-hard-links"]);
 }
+
+#[test]
+fn whiteouts_of_a_single_tar_cause_one_warning() {
+    let sandbox = crate::sandbox();
+    let run = sandbox.shell(
+        "mkdir -p layer/d && : > layer/.wh.a && : > layer/d/.wh..wh..opq && : > layer/d/a.wh.b && tar -C layer -cf layer.tar .",
+    );
+    assert_eq!(run.status, 0, "{run:?}");
+    let warning = "packline: warning: 2 whiteouts of a layer (.wh.NAME), packed as plain files; --whiteouts keep ";
+    let warned = |arguments: &[&str]| {
+        let ran = sandbox.run(&[&["pack", "-q", "-f"], arguments].concat());
+        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.stderr.matches(warning).count()
+    };
+    assert_eq!(warned(&["layer.tar", "o.sqfs"]), 1);
+    assert_eq!(warned(&["layer.tar", "o.erofs", "--order=path"]), 1);
+    for way in ["ignore", "keep", "apply"] {
+        assert_eq!(warned(&["layer.tar", "o.sqfs", "--whiteouts", way]), 0, "{way}");
+    }
+    assert_eq!(warned(&["layer", "o.sqfs"]) + warned(&["layer", "layer.tar", "o.sqfs"]), 0);
+}

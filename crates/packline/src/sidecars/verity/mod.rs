@@ -151,7 +151,7 @@ pub fn verity(request: VerityRequest, observer: &mut dyn Observer) -> Result<Ver
 /// opened is hashed like any other bytes.
 fn refuse_damage(path: &Path, input: &Arc<dyn Input>, resources: &Resources) -> Result<(), Error> {
     let found = ContentKind::of_input(input.size(), |head| input.read_at(0, head));
-    if found != Some(ContentKind::SquashFs) {
+    if !matches!(found, Some(ContentKind::SquashFs | ContentKind::Erofs)) {
         return Ok(());
     }
     match ImagePlace::new(path).open_input(Arc::clone(input), metadata_cache(resources.memory)) {

@@ -29,7 +29,7 @@ impl TreePlan {
 
     fn source(self, share: &Share, opening: &Opening<'_>, reads: Reads) -> TreeSource {
         let copies = self.copies(share.limit);
-        TreeSource::new(self.0, reads, copies, opening.resources.scratch.clone())
+        TreeSource::new(self.0, reads, copies, opening.resources)
     }
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use packline_engine::CancelToken;
+use packline_runtime::{Resources, unless_cancelled};
 use packline_tree::{
     Bookmark, Bytes, Contents, CopyReader, Entry, Error, Extent, Held, HostFile, Kind, ListSource, Meta, Source,
     UnreadPart, Xattr,
@@ -33,6 +35,8 @@ pub(super) struct TreeSource {
     /// Memory for copies, and the directory beyond it.
     most: u64,
     scratch: Option<PathBuf>,
+    /// Ends a copy, because a reader may have no end.
+    cancel: CancelToken,
     done: u64,
     total: Option<u64>,
     warnings: Vec<String>,
@@ -73,12 +77,24 @@ enum Current {
 }
 
 impl TreeSource {
-    pub(super) fn new(tree: Tree, reads: Reads, most: u64, scratch: Option<PathBuf>) -> TreeSource {
+    pub(super) fn new(tree: Tree, reads: Reads, most: u64, resources: &Resources) -> TreeSource {
         let entries: Vec<TreeNode> = tree.nodes.into_iter().map(TreeNode::new).collect();
         let total = entries.iter().try_fold(0u64, |sum, entry| Some(sum.saturating_add(entry.known_size()?)));
-        let copies = Contents::new(most, scratch.clone());
-        let current = Current::Nothing;
-        TreeSource { entries, reads, next: 0, current, copies, most, scratch, done: 0, total, warnings: Vec::new() }
+        let scratch = resources.scratch.clone();
+        let cancel = resources.cancel.clone();
+        TreeSource {
+            entries,
+            reads,
+            next: 0,
+            current: Current::Nothing,
+            copies: Contents::new(most, scratch.clone()),
+            most,
+            scratch,
+            cancel,
+            done: 0,
+            total,
+            warnings: Vec::new(),
+        }
     }
 
     /// Ends the reading of the current content.
@@ -99,7 +115,8 @@ impl TreeSource {
             Origin::Host(path) => host_size(path, &entry.path),
             Origin::Reader { size: Some(size), .. } => Ok(*size),
             Origin::Reader { size: None, reader } => {
-                let mut unsized_reader = UnsizedReader { reader: reader.as_mut(), path: &entry.path };
+                let cancel = &self.cancel;
+                let mut unsized_reader = UnsizedReader { reader: reader.as_mut(), path: &entry.path, cancel };
                 if self.reads == Reads::WithEntries {
                     // The copy of an earlier file has no bookmark, and is not needed any more.
                     self.copies = Contents::new(self.most, self.scratch.clone());
@@ -348,6 +365,7 @@ impl Source for TreeSource {
 struct UnsizedReader<'r> {
     reader: &'r mut (dyn Read + Send),
     path: &'r [u8],
+    cancel: &'r CancelToken,
 }
 
 impl Source for UnsizedReader<'_> {
@@ -356,6 +374,7 @@ impl Source for UnsizedReader<'_> {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Extent, Error> {
+        unless_cancelled(self.cancel)?;
         match read_some(self.reader, buffer) {
             Ok(0) => Ok(Extent::End),
             Ok(count) => Ok(Extent::Data(count)),

@@ -225,9 +225,9 @@ pub fn lrz_open(path: &Path, password: Option<&[u8]>) -> Result<OpenedLrz, Error
 
 /// Opens a .lrz file, as [`lrz_open`] does, in a file that is open already.
 pub(crate) fn lrz_open_file(file: &OpenedFile, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
-    let about = file.attributes()?;
+    let about = if file.is_remote() { None } else { Some(file.attributes()?) };
     let opened = lrz_open_input(file.path(), Arc::new(file.clone()), password)?;
-    Ok(OpenedLrz { about: Some(about), ..opened })
+    Ok(OpenedLrz { about, ..opened })
 }
 
 /// Opens a .lrz file in a stream, which is stored first: in memory, or in an unnamed temporary file.

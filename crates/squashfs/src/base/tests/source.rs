@@ -23,7 +23,7 @@ fn source(input: impl Input + 'static, options: &Options, workers: usize) -> Res
 /// Returns the image with a record that names the encoder of `options`, with the checksum of its data.
 fn forged(mut bytes: Vec<u8>, options: &Options) -> Vec<u8> {
     let image = opened(bytes.clone()).unwrap();
-    let checksum = data_checksum(&image, &Config::new(0, 0).cancel).unwrap();
+    let checksum = image.data_checksum(&Config::new(0, 0).cancel).unwrap();
     let head = &bytes[..image.data_start() as usize];
     let record = crate::format::record::Record::new(options, checksum, true).encode(head);
     let at = image.superblock().bytes_used as usize;

@@ -16,7 +16,7 @@ use packline_tree::{DirectoryOptions, Patterns};
 use super::options::{Entries, Layout};
 use crate::args::patterns::patterns;
 use crate::args::value::{one_of, text};
-use crate::args::{Invocation, wrong};
+use crate::args::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -84,7 +84,7 @@ impl SourceOpener<'_> {
         }
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
-        let operands = self.operands(paths)?;
+        let operands = self.operands(paths, io)?;
         if self.are_side_by_side(&operands)? {
             if let Some(long) = self.explicit_option(&["files-from", "whiteouts", "remove", "platform"]) {
                 return Err(wrong(long, beside::refusal(long)));
@@ -165,16 +165,16 @@ impl SourceOpener<'_> {
         let (layers, others): (Vec<_>, Vec<_>) =
             operands.iter().partition(|operand| operand.kind == OperandKind::Layer);
         match layers.first() {
-            Some(layer) if others.len() > 1 => Err(mixed(layer.path)),
+            Some(layer) if others.len() > 1 => Err(mixed(&layer.place.path)),
             Some(_) => Ok(false),
             None => Ok(true),
         }
     }
 
-    fn operands<'p>(&self, paths: &'p [PathBuf]) -> Result<Vec<Operand<'p>>, Failure> {
+    fn operands<'p>(&self, paths: &'p [PathBuf], io: &mut Io) -> Result<Vec<Operand<'p>>, Failure> {
         let mut operands = Vec::new();
         for path in paths {
-            let place = ImagePlace::new(path);
+            let place = remote::open(path, io)?.map_or_else(|| ImagePlace::new(path), ImagePlace::of_file);
             let kind = self.operand_kind(&place, paths.len() > 1)?;
             // A plain file is closed: there may be more operands than files that may be open.
             let place = if kind == OperandKind::Layer { place } else { ImagePlace::new(path) };
@@ -187,7 +187,7 @@ impl SourceOpener<'_> {
     /// leads to a layer.
     fn operand_kind(&self, place: &ImagePlace, among_others: bool) -> Result<OperandKind, Failure> {
         let path = place.path.as_path();
-        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" {
+        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" || place.is_remote() {
             return Ok(OperandKind::Layer);
         }
         let keeps_links = among_others && !self.layers.overlay && self.explicit_option(&["dereference"]).is_none();

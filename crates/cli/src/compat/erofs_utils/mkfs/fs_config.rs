@@ -20,7 +20,11 @@ const REVISION: u32 = 0x0200_0001;
 
 /// The attributes of paths.
 #[derive(Debug, Default)]
-pub struct FsConfig(BTreeMap<Vec<u8>, Attributes>);
+pub struct FsConfig {
+    /// The name of the file in messages.
+    name: String,
+    paths: BTreeMap<Vec<u8>, Attributes>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Attributes {
@@ -38,7 +42,8 @@ impl FsConfig {
     pub fn open(path: &Path) -> Result<FsConfig, Failure> {
         let name = path.escaped();
         let text = fs::read(path).map_err(|cause| Failure::failed(format!("{name}: cannot read: {cause}")))?;
-        FsConfig::parse(&text).map_err(|fault| Failure::failed(format!("{name}: {fault}")))
+        let parsed = FsConfig::parse(&text).map_err(|fault| Failure::failed(format!("{name}: {fault}")))?;
+        Ok(FsConfig { name, ..parsed })
     }
 
     fn parse(text: &[u8]) -> Result<FsConfig, String> {
@@ -55,7 +60,7 @@ impl FsConfig {
             let attributes = Attributes::parse(rest).ok_or_else(|| {
                 format!("line {}: '{}' (expected PATH UID GID MODE [capabilities=N])", index + 1, line.escaped())
             })?;
-            config.0.insert(path.strip_prefix(b"/").unwrap_or(path).to_vec(), attributes);
+            config.paths.insert(path.strip_prefix(b"/").unwrap_or(path).to_vec(), attributes);
         }
         Ok(config)
     }
@@ -66,9 +71,9 @@ impl FsConfig {
     /// The file lacks the path.
     pub fn apply(&self, path: &[u8], entry: &mut Entry) -> Result<(), packline_tree::Error> {
         let Attributes { uid, gid, mode, capabilities } =
-            *self.0.get(path).ok_or_else(|| packline_tree::Error::Entry {
-                input: "--fs-config-file".to_string(),
-                entry: path.to_vec(),
+            *self.paths.get(path).ok_or_else(|| packline_tree::Error::Entry {
+                input: self.name.clone(),
+                entry: if path.is_empty() { b"/".to_vec() } else { path.to_vec() },
                 what: "is missing".to_string(),
                 expected: "a line for each entry".to_string(),
             })?;
@@ -124,6 +129,9 @@ mod tests {
         assert_eq!(entry.xattrs, [Xattr { name: CAPABILITY.to_vec(), value: value.to_vec() }]);
         config.apply(b"", &mut entry).unwrap();
         assert_eq!((entry.meta.gid, entry.meta.mode), (0, 0o755));
-        assert!(config.apply(b"etc", &mut entry).is_err());
+        let error = config.apply(b"etc", &mut entry).unwrap_err().to_string();
+        assert!(error.ends_with(": etc: is missing (expected a line for each entry)"), "{error}");
+        let error = FsConfig::default().apply(b"", &mut entry).unwrap_err().to_string();
+        assert!(error.ends_with(": /: is missing (expected a line for each entry)"), "{error}");
     }
 }

@@ -75,9 +75,13 @@ impl Command for MkfsErofs {
         "The files of --blobdev and --ungzip get their names together with the image, when all of them are complete.",
         "--incremental writes a complete image, which replaces FILE at the end. The new image has the label and the UUID of the earlier one, \
          unless -L or -U is given; all other options, such as -z, are those of the call.",
+        "--ovlfs-strip leaves out the whiteouts of a tar without --aufs, too.",
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
         "A symbolic link to a directory is followed if it is the source.",
+        "--fs-config-file and --mount-point work in every build. Each entry needs a line, directories and the root too, and the path of the \
+         root has no mount point: with --mount-point=/system, `/ 0 0 0755`, `system/bin 0 2000 0755` and `system/bin/tool 0 2000 04750 \
+         capabilities=0x400`.",
         posix_regex::DIFFERENCE,
     ];
 

@@ -1,13 +1,14 @@
-//! Looks up the name of a server once, although the client asks for the addresses at each request.
+//! Looks up the name of each server once, although the client asks for the addresses at each connection.
 //!
 //! The system's resolver has no time limit, and may take a minute if a name server is unreachable. A look-up therefore has a
 //! thread of its own, which is abandoned when the time is up. Numeric addresses need no look-up.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,10 +21,19 @@ use ureq::{Error, Timeout};
 /// Maximum number of addresses that are tried.
 const MOST: usize = 16;
 
-/// The addresses of one server, once known.
+/// Maximum number of servers that are remembered. A redirect leads to another server.
+const SERVERS: usize = 8;
+
+/// The addresses of servers, once known.
 pub struct Resolver {
     threads: bool,
-    known: Mutex<Vec<SocketAddr>>,
+    known: Mutex<VecDeque<Server>>,
+}
+
+struct Server {
+    host: String,
+    port: u16,
+    addresses: Vec<SocketAddr>,
 }
 
 impl Resolver {
@@ -37,14 +47,20 @@ impl Resolver {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if !known.is_empty() {
-            return Ok(known);
+        if let Some(known) = self.servers().iter().find(|server| server.host == host && server.port == port) {
+            return Ok(known.addresses.clone());
         }
-        let look_up = move || (&*host, port).to_socket_addrs().map(|found| found.take(MOST).collect());
-        let found: Vec<SocketAddr> = if self.threads { limited(look_up, limit)? } else { look_up()? };
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = found.clone();
-        Ok(found)
+        let wanted = host.clone();
+        let look_up = move || (&*wanted, port).to_socket_addrs().map(|found| found.take(MOST).collect());
+        let addresses: Vec<SocketAddr> = if self.threads { limited(look_up, limit)? } else { look_up()? };
+        let mut servers = self.servers();
+        servers.truncate(SERVERS - 1);
+        servers.push_front(Server { host, port, addresses: addresses.clone() });
+        Ok(addresses)
+    }
+
+    fn servers(&self) -> MutexGuard<'_, VecDeque<Server>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,6 +109,10 @@ mod tests {
         assert_eq!(addresses("http://127.0.0.1/x").unwrap(), ["127.0.0.1:80".parse().unwrap()]);
         assert_eq!(addresses("https://[::1]/x").unwrap(), ["[::1]:443".parse().unwrap()]);
         assert!(addresses("http://no-such-host.invalid").is_err());
+        let resolver = Resolver::new(true);
+        let limit = Duration::from_secs(60);
+        let port = |uri: &str| resolver.addresses(&uri.parse().unwrap(), limit).unwrap()[0].port();
+        assert_eq!((port("http://127.0.0.1:81"), port("http://127.0.0.1:82")), (81, 82));
         if std::path::Path::new("/etc/hosts").exists() || packline_testkit::tools::skip("needs /etc/hosts") {
             assert!(addresses("http://localhost:8080").unwrap().iter().all(|address| address.port() == 8080));
         }

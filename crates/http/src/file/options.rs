@@ -1,0 +1,66 @@
+//! How a file on a server is read.
+
+use std::time::Duration;
+
+use crate::{CONNECTION, Netrc, Proxies};
+
+/// How a file on a server is read. None of it changes the bytes that are read.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// Memory in bytes of the file: of what was read ahead, of requests in flight and of connections. At least 4 MiB are used.
+    pub memory: usize,
+    /// Maximum number of simultaneous requests.
+    pub connections: usize,
+    /// Maximum number of tries without progress.
+    pub tries: u32,
+    /// The pause before the second try. It doubles with each further try, up to 16 times.
+    pub pause: Duration,
+    /// The longest time that a server may ask to wait.
+    pub longest_wait: Duration,
+    /// Maximum time of a connection and of the head of an answer.
+    pub answer: Duration,
+    /// Maximum time of the bytes of an answer.
+    pub body: Duration,
+    /// Names and passwords for servers.
+    pub netrc: Netrc,
+    pub proxies: Proxies,
+    /// Whether a thread may be started to look up the name of the server, so that this has a time limit.
+    pub threads: bool,
+}
+
+impl HttpOptions {
+    /// Memory of a file by default, bytes.
+    pub const MEMORY: usize = 24 << 20;
+    /// Least memory of a file, bytes.
+    const MEMORY_LEAST: usize = 4 << 20;
+
+    /// Bytes of the largest request: a twelfth of the memory. All requests in flight therefore take less than half of it by default.
+    pub(super) fn largest_request(&self) -> u64 {
+        (self.memory.max(HttpOptions::MEMORY_LEAST) / 12) as u64
+    }
+
+    /// Bytes for what was read: what requests in flight, one that is being stored, and connections do not need.
+    pub(super) fn pages(&self) -> usize {
+        let connections = self.connections.max(1);
+        let requests = (connections + 1) * self.largest_request() as usize + connections * CONNECTION;
+        self.memory.max(HttpOptions::MEMORY_LEAST).saturating_sub(requests)
+    }
+}
+
+impl Default for HttpOptions {
+    fn default() -> HttpOptions {
+        HttpOptions {
+            memory: HttpOptions::MEMORY,
+            connections: 5,
+            tries: 5,
+            pause: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(60),
+            answer: Duration::from_secs(30),
+            body: Duration::from_secs(60),
+            netrc: Netrc::default(),
+            proxies: Proxies::default(),
+            threads: true,
+        }
+    }
+}

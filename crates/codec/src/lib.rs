@@ -60,7 +60,7 @@ pub use gzip::{GzipEngine, GzipParams, Strategy};
 pub use huff0::{Huff0Block, Huff0Decoder, Huff0Encoder, Huff0Streams};
 pub use libraries::LIBRARIES;
 pub use lz4::Lz4Params;
-pub use lzma::{LzmaParams, RawLzma, ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
+pub use lzma::{LzmaParams, RawLzma, ReferenceDecoder, ReferenceEncoder, ReferenceLzma, WrappedLzma};
 pub use lzo::{LzoAlgorithm, LzoParams};
 pub use memory::{SlabBuffer, Slabs, release_freed_memory};
 pub use parameters::{Choice, Set};

@@ -11,7 +11,7 @@ const TRIED_MOST: usize = 100;
 /// The file system of an open image, for operations that show its structures. All other operations read through the volume.
 #[derive(Debug, Clone)]
 pub enum FileSystem {
-    /// SquashFS 4.0.
+    /// SquashFS, mostly 4.0.
     SquashFs(packline_squashfs::read::Image),
     /// EROFS.
     Erofs(packline_erofs::read::Image),
@@ -66,10 +66,10 @@ impl ToVolume for FileSystem {
     }
 }
 
-/// Whether the input has the magic number of SquashFS at an offset. An error of reading is reported when the image is opened.
+/// Whether the input has a magic number of SquashFS at an offset. An error of reading is reported when the image is opened.
 fn is_squashfs(input: &dyn Input, offset: u64) -> bool {
     let mut magic = [0; 4];
-    input.read_at(offset, &mut magic).is_ok() && magic == packline_squashfs::MAGIC_BYTES
+    input.read_at(offset, &mut magic).is_ok() && packline_squashfs::MAGICS.contains(&magic)
 }
 
 fn squashfs(input: &Arc<dyn Input>, opening: ImageOpening<'_>) -> Result<FileSystem, ReadError> {

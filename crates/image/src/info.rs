@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use packline_erofs::read::RecordedOptions;
 use packline_runtime::Unsupported;
 use packline_squashfs::Superblock;
-use packline_squashfs::read::TablePlace;
+use packline_squashfs::read::{Layout, TablePlace};
 use packline_volume::{Inode, Node, NodeId, ReadError, SharedVolume, Walk};
 
 use crate::{Error, FileSystem, OpenedImage};
@@ -29,8 +29,10 @@ pub struct ImageInfo {
 /// The structures of a file system.
 #[derive(Debug, Clone)]
 pub enum Structures {
-    /// SquashFS 4.0.
+    /// SquashFS.
     SquashFs {
+        /// The version, the byte order and the magic.
+        layout: Layout,
         /// The superblock.
         superblock: Superblock,
         /// Tables, in the order of their positions.
@@ -81,7 +83,8 @@ impl ImageInfo {
         let mut codec = facts.codec.clone();
         let structures = match &image.file_system {
             FileSystem::SquashFs(image) => {
-                Structures::SquashFs { superblock: image.superblock().clone(), tables: image.table_places() }
+                let tables = image.table_places();
+                Structures::SquashFs { layout: *image.layout(), superblock: image.superblock().clone(), tables }
             }
             FileSystem::Erofs(image) => {
                 let options = image.recorded_options();

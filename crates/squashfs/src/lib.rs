@@ -1,4 +1,4 @@
-//! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel.
+//! SquashFS 4.0 images: written in parallel, mounted by the Linux kernel. Images of earlier versions are read.
 //!
 //! - `format/` encodes and decodes each structure in one module.
 //! - `write/` packs: `packline_blocks` writes the contents, then the tables follow. A `Layout` decides on gaps, the size of fragment blocks and
@@ -20,7 +20,7 @@ mod write;
 pub use base::{Base, BaseCounts, BaseError, BaseSettings};
 pub use format::compressor::{CODECS, check_codec, codec_help, data_start, parse_codec};
 pub use format::inode::device_number;
-pub use format::superblock::{MAGIC_BYTES, Superblock, flags};
+pub use format::superblock::{MAGIC_BYTES, MAGICS, Superblock, flags};
 pub use format::wire::{METADATA_HEADER, encode_metadata};
 pub use format::xattr::XattrTable;
 pub use options::{DirectoryLinks, Options, Stored};

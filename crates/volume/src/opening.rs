@@ -28,9 +28,9 @@ pub struct Opening {
 
 /// A search for the superblocks of one file system.
 pub struct SuperblockSearch<'s> {
-    /// The first bytes of the superblock.
-    pub magic: &'s [u8],
-    /// Bytes that the check needs, from the first byte of the superblock; at least as many as the magic number has.
+    /// The magic numbers, one of which a superblock begins with.
+    pub magics: &'s [[u8; 4]],
+    /// Bytes that the check needs, from the first byte of the superblock; at least as many as a magic number has.
     pub length: usize,
     /// Whether the bytes are a valid superblock, at this offset of the input.
     pub is_sound: &'s dyn Fn(&[u8], u64) -> bool,
@@ -60,10 +60,16 @@ impl SuperblockSearch<'_> {
 
     /// Returns the first valid superblock that is completely in a window of the input.
     fn find_in(&self, window: &[u8], at: u64) -> Option<usize> {
-        memmem::find_iter(window, self.magic).find(|&start| {
-            let bytes = window.get(start..).and_then(|rest| rest.get(..self.length));
-            bytes.is_some_and(|bytes| (self.is_sound)(bytes, at + start as u64))
-        })
+        let mut end = window.len();
+        for magic in self.magics {
+            let found = memmem::find_iter(&window[..end], magic).find(|&start| {
+                let bytes = window.get(start..).and_then(|rest| rest.get(..self.length));
+                bytes.is_some_and(|bytes| (self.is_sound)(bytes, at + start as u64))
+            });
+            // Only an earlier superblock counts for the other magic numbers.
+            end = found.unwrap_or(end);
+        }
+        (end < window.len()).then_some(end)
     }
 }
 
@@ -73,7 +79,8 @@ mod tests {
 
     #[test]
     fn finds_a_superblock_at_any_byte_of_the_range() {
-        let search = SuperblockSearch { magic: b"mark", length: 96, is_sound: &|bytes, _| bytes[95] == b'!' };
+        let magics = [*b"none", *b"mark"];
+        let search = SuperblockSearch { magics: &magics, length: 96, is_sound: &|bytes, _| bytes[95] == b'!' };
         let superblock = [&b"mark"[..], &[0; 91], b"!"].concat();
         for before in [0, 1, 95, SEARCH_BYTES - 1, SEARCH_BYTES - 95, SEARCH_BYTES - 96, SEARCH_BYTES, 3 << 20] {
             // The magic number alone is not a superblock.

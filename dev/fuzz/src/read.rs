@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use packline_cache::{ContentDigest, KnownBlocks};
 use packline_codec::Outcome;
-use packline_engine::Config;
-use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadSettings};
+use packline_engine::{CancelToken, Config};
+use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadError, ReadSettings};
+use packline_squashfs::verify::{Examiner, Finding, VerifySettings, verify};
 use packline_squashfs::{Base, BaseError, BaseSettings, Options};
 use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};
 
@@ -36,6 +37,34 @@ pub fn everything(bytes: Vec<u8>) {
     }
     blocks(&image, &files);
     in_order(&image, files);
+}
+
+/// Cancels verification after enough content.
+struct Bounded(CancelToken);
+
+impl Examiner for Bounded {
+    fn found(&mut self, finding: Finding) {
+        assert!(!finding.what.is_empty() && !finding.what.starts_with("internal error"), "{finding:?}");
+    }
+
+    fn advance(&mut self, content: u64, _: u64) {
+        if content > BYTES {
+            self.0.cancel();
+        }
+    }
+}
+
+/// Opens and verifies.
+pub fn verified(bytes: Vec<u8>) {
+    let opening = Opening { origin: Origin::At(0), metadata_cache: 256 << 10 };
+    let Some(image) = no_bug(Image::open(Arc::new(bytes), opening)) else { return };
+    let engine = Config::new(0, 1 << 20);
+    let mut examiner = Bounded(engine.cancel.clone());
+    let reading = ReadSettings { shared: 1 << 20, scratch: None, engine, listener: None };
+    match verify(&image, &VerifySettings { reading, records: 1 << 16 }, &mut examiner) {
+        Err(ReadError::Work(_)) if examiner.0.is_cancelled() => {}
+        outcome => drop(no_bug(outcome)),
+    }
 }
 
 fn promises(visit: &Visit, last: Option<&[u8]>) {

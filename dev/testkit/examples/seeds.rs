@@ -28,6 +28,7 @@ fn main() -> io::Result<()> {
     }
     odd(place)?;
     images(place)?;
+    old_images(place)?;
     erofs(place)?;
     lrz(place)?;
     pln(place)?;
@@ -172,6 +173,19 @@ fn images(place: &Path) -> io::Result<()> {
     let parts = [Part::Superblock, Part::Metadata, Part::Inodes, Part::Listing];
     let targets = ["superblock", "metadata", "inode", "directory"];
     targets.iter().zip(parts).try_for_each(|(target, part)| put(target, "sound", &hostile::sound_part(part)))
+}
+
+/// Images of versions before SquashFS 4.0, and of the other byte order.
+fn old_images(place: &Path) -> io::Result<()> {
+    let target = place.join("squashfs_old");
+    fs::create_dir_all(&target)?;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/squashfs/tests/old"))? {
+        let path = entry?.path();
+        if let (Some("sqfs"), Some(name)) = (path.extension().and_then(|name| name.to_str()), path.file_name()) {
+            fs::copy(&path, target.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Images of mkfs.erofs, small ones of the zoo, and the sound forms of each part.

@@ -342,6 +342,7 @@ fn superblock_fields(file_system: &FileSystem) -> Vec<(&'static str, Value)> {
         FileSystem::SquashFs(image) => {
             let block = image.superblock();
             vec![
+                ("layout", image.layout().to_string().into()),
                 ("inodes", block.inodes.into()),
                 ("created", block.created.into()),
                 ("block_size", block.block_size.bytes().into()),

@@ -78,7 +78,7 @@ fn formats_are_named_by_their_magic_numbers() {
     let sandbox = sandbox();
     for (at, magic, what) in [
         (0, &b"7z\xbc\xaf\x27\x1c\0\x04"[..], "a 7z archive"),
-        (0, b"\x1f\x9d\x90", "a file compressed with compress"),
+        (0, b"\x1f\x9d\x90", "a file compressed with compress (.Z)"),
         (0, b"\x89LZO\0\r\n\x1a\n", "a file compressed with lzop"),
         (0, b"QFI\xfb\0\0\0\x03", "a qcow2 disk image"),
         (512, b"EFI PART\0\0\x01\0", "a disk image with a GPT partition table"),

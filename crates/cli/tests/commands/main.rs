@@ -31,6 +31,7 @@ mod matrix_workers;
 mod missing_calls;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod mount_fuse;
+mod old_squashfs;
 mod outputs;
 mod pack;
 mod pln;

@@ -148,7 +148,7 @@ impl MicroDecoder {
         match self.stream.decode_micro(self.dict_size, part == BlockPart::Whole, src, dst)? {
             CodeResult::Ended { written, .. } => check_filled(NAME, src, written, dst),
             CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: NAME }),
-            CodeResult::Short => bad("ends too early"),
+            CodeResult::Short { .. } => bad("ends too early"),
             CodeResult::Full | CodeResult::Rejected(_) => bad("damaged, or more content than expected"),
         }
     }

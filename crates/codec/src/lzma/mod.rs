@@ -3,6 +3,7 @@
 mod micro;
 mod raw;
 mod reference;
+mod wrapped;
 
 use crate::CodecError;
 use crate::parameters::{ListWriter, items};
@@ -13,6 +14,7 @@ use crate::xz::{Format, LzmaModel, Settings, Stream, encode};
 pub(crate) use micro::{MicroDecoder, MicroEncoder};
 pub use raw::RawLzma;
 pub use reference::{ReferenceDecoder, ReferenceEncoder, ReferenceLzma};
+pub use wrapped::WrappedLzma;
 
 pub(crate) const NAME: &str = "lzma";
 /// The name of blocks without a header.

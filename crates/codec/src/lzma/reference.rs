@@ -119,7 +119,7 @@ impl ReferenceDecoder {
             CodeResult::Ended { read, written } if written == dst.len() && read == src.len() => Ok(()),
             CodeResult::Ended { .. } => bad("bytes follow the end"),
             CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: NAME }),
-            CodeResult::Short => bad("ends too early"),
+            CodeResult::Short { .. } => bad("ends too early"),
             CodeResult::Full | CodeResult::Rejected(_) => bad("damaged"),
         }
     }

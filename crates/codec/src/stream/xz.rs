@@ -53,7 +53,7 @@ impl Encoder {
             CodeResult::Rejected(code) => {
                 return Err(CodecError::Library { codec: NAME, function: "lzma_code", code: code.into() });
             }
-            CodeResult::Full | CodeResult::Short => return Err(did_not_fit(NAME, "lzma_code")),
+            CodeResult::Full | CodeResult::Short { .. } => return Err(did_not_fit(NAME, "lzma_code")),
         }
         with_sizes(whole, chunk.len() as u64).ok_or_else(|| did_not_fit(NAME, "lzma_stream_encoder"))
     }

@@ -5,13 +5,11 @@ use std::mem::MaybeUninit;
 
 use liblzma_sys as sys;
 
-use super::settings::{MIN_DICT, Search, options};
+use super::settings::{MIN_DICT, decoder_options};
 use super::stream::bare;
 use crate::CodecError;
 use crate::lzma::NAME;
 
-/// The filter's flag that accepts an end mark (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
-const MAY_HAVE_END_MARK: u32 = 1;
 /// Upper bound, bytes: probabilities, the state of the decoder, and what the library adds to the dictionary.
 const STATE: usize = 128 * 1024;
 /// Number of values of the contexts byte.
@@ -43,16 +41,7 @@ impl<R: BufRead> RawLzmaReader<R> {
             return Err(bad("invalid literal contexts"));
         }
         let [lc, lp, pb] = [contexts % 9, contexts / 9 % 5, contexts / 45].map(u32::from);
-        let search = Search {
-            mode: sys::lzma_mode_LZMA_MODE_FAST,
-            mf: sys::lzma_match_finder_LZMA_MF_HC3,
-            nice_len: 32,
-            depth: 1,
-        };
-        let mut options = options(dict_size.max(MIN_DICT as u32), [lc, lp, pb], search);
-        options.ext_flags = MAY_HAVE_END_MARK;
-        options.ext_size_low = size as u32;
-        options.ext_size_high = (size >> 32) as u32;
+        let options = decoder_options(dict_size, [lc, lp, pb], size);
         // SAFETY: all fields are integers and raw pointers, and zero is the library's own `LZMA_STREAM_INIT`.
         let stream = unsafe { MaybeUninit::<sys::lzma_stream>::zeroed().assume_init() };
         let mut reader = RawLzmaReader { stream, source, taken: 0, ended: size == 0 };

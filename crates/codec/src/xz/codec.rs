@@ -154,7 +154,7 @@ pub(crate) fn encoded(stream: &Stream, code: CodeResult) -> Result<Option<usize>
     match code {
         CodeResult::Ended { written, .. } => Ok(Some(written)),
         CodeResult::Full => Ok(None),
-        CodeResult::Short => Err(failed(stream, sys::lzma_ret_LZMA_BUF_ERROR.into())),
+        CodeResult::Short { .. } => Err(failed(stream, sys::lzma_ret_LZMA_BUF_ERROR.into())),
         CodeResult::Rejected(sys::lzma_ret_LZMA_MEM_ERROR) => Err(CodecError::OutOfMemory { codec: stream.codec() }),
         CodeResult::Rejected(code) => Err(failed(stream, code.into())),
     }
@@ -196,7 +196,7 @@ impl Decoder for StreamDecoder {
             CodeResult::Ended { read, written } if read == size => Ok(written),
             CodeResult::Ended { .. } => bad("bytes follow the end of the stream"),
             CodeResult::Full => Err(CodecError::TooLong { codec, size, capacity }),
-            CodeResult::Short => bad("ends too early"),
+            CodeResult::Short { .. } => bad("ends too early"),
             CodeResult::Rejected(sys::lzma_ret_LZMA_MEMLIMIT_ERROR) => {
                 Err(CodecError::Memory { codec, needed: self.stream.needed_memory(), limit: self.memory })
             }

@@ -31,7 +31,7 @@ pub(crate) use check::check_parameters;
 pub(crate) use codec::encode_stream;
 pub(crate) use codec::{StreamDecoder, XzEncoder, encode, encoded, encoder_memory};
 pub(crate) use model::DECODER_MEMORY;
-pub(crate) use settings::{MIN_DICT, Search, Settings, options};
+pub(crate) use settings::{MIN_DICT, Search, Settings, decoder_options, options};
 pub(crate) use stream::{CodeResult, Format, Stream, encoder_usage};
 
 pub(crate) const NAME: &str = "xz";

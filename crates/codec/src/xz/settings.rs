@@ -5,6 +5,8 @@ use liblzma_sys as sys;
 use super::{LzmaModel, encoder_usage};
 use crate::search::lzma::{Contexts, LARGEST, LzmaSearch, search_of};
 
+/// The filter's flag that accepts an end mark (lzma/lzma12.h, `LZMA_LZMA1EXT_ALLOW_EOPM`).
+const MAY_HAVE_END_MARK: u32 = 1;
 /// Smallest dictionary of the encoder, bytes (lzma/lzma12.h, `LZMA_DICT_SIZE_MIN`).
 pub(crate) const MIN_DICT: usize = 4096;
 
@@ -89,6 +91,17 @@ impl Settings {
 /// The largest dictionary that a block of `size` bytes can use.
 fn useful(size: usize) -> usize {
     size.max(MIN_DICT).next_power_of_two()
+}
+
+/// The library's options for decoding `size` bytes of content, or up to an end mark if `size` is all ones; an end mark is accepted.
+pub(crate) fn decoder_options(dict_size: u32, contexts: [u32; 3], size: u64) -> sys::lzma_options_lzma {
+    let search =
+        Search { mode: sys::lzma_mode_LZMA_MODE_FAST, mf: sys::lzma_match_finder_LZMA_MF_HC3, nice_len: 32, depth: 1 };
+    let mut options = options(dict_size.max(MIN_DICT as u32), contexts, search);
+    options.ext_flags = MAY_HAVE_END_MARK;
+    options.ext_size_low = size as u32;
+    options.ext_size_high = (size >> 32) as u32;
+    options
 }
 
 /// The library's options from a dictionary size in bytes, `[lc, lp, pb]` and a search.

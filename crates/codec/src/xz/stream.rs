@@ -32,7 +32,10 @@ pub(crate) enum CodeResult {
     },
     Full,
     /// The source ended before the stream did.
-    Short,
+    Short {
+        /// Bytes written to the destination.
+        written: usize,
+    },
     /// The library rejected the data.
     Rejected(sys::lzma_ret),
 }
@@ -199,7 +202,7 @@ impl Stream {
         match code {
             sys::lzma_ret_LZMA_STREAM_END => CodeResult::Ended { read, written },
             sys::lzma_ret_LZMA_OK | sys::lzma_ret_LZMA_BUF_ERROR if written == dst.len() => CodeResult::Full,
-            sys::lzma_ret_LZMA_BUF_ERROR => CodeResult::Short,
+            sys::lzma_ret_LZMA_BUF_ERROR => CodeResult::Short { written },
             code => CodeResult::Rejected(code),
         }
     }

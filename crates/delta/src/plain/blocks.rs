@@ -6,7 +6,7 @@ use packline_codec::Spec;
 use packline_runtime::memory::Shortage;
 use packline_runtime::{Input, Resources};
 use packline_squashfs::BlockSize;
-use packline_squashfs::read::{Image, Opening, Origin, ReadError, StoredBlock, StoredKind};
+use packline_squashfs::read::{Image, ReadError, StoredBlock, StoredKind};
 
 use super::form::Block;
 use crate::{Error, Side};
@@ -39,8 +39,7 @@ pub(crate) struct FoundImage {
 /// # Errors
 /// [`Error::Input`], [`Error::Work`], [`Error::Memory`].
 pub(crate) fn find(side: Side, input: &Arc<dyn Input>, resources: &Resources) -> Result<Option<FoundImage>, Error> {
-    let opening = Opening { origin: Origin::Find, metadata_cache: CACHE };
-    let Some(image) = unless_faulty(side, Image::open(Arc::clone(input), opening))? else { return Ok(None) };
+    let Some(image) = unless_faulty(side, Image::open_current(input, CACHE))? else { return Ok(None) };
     let origin = image.origin();
     let size = input.size();
     let most = in_memory(resources.memory);

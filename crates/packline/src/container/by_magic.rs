@@ -54,7 +54,7 @@ impl ContentKind {
         if tar::is_header(head) {
             return Some(ContentKind::Tar);
         }
-        if head.starts_with(&packline_squashfs::MAGIC_BYTES) {
+        if packline_squashfs::MAGICS.iter().any(|magic| head.starts_with(magic)) {
             return Some(ContentKind::SquashFs);
         }
         if head.starts_with(LRZ_MAGIC) {
@@ -157,8 +157,10 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide() {
-        let cases: [(&[u8], Option<ContentKind>); 9] = [
+        let cases: [(&[u8], Option<ContentKind>); 11] = [
             (b"hsqs", Some(ContentKind::SquashFs)),
+            (b"sqsh", Some(ContentKind::SquashFs)),
+            (b"shsq", Some(ContentKind::SquashFs)),
             (b"LRZI\0\x06", Some(ContentKind::Lrz)),
             (b"\x8bPLN\r\n\x1a\n", Some(ContentKind::Pln)),
             (b"\x8bPLE\r\n\x1a\n", Some(ContentKind::Encrypted)),

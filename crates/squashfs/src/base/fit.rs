@@ -18,6 +18,11 @@ pub(super) fn check_fit(image: &Image, options: &Options) -> Result<(), BaseErro
             "has no block that can be taken, because codec 'none' compresses nothing; use another codec, or no base";
         return Err(BaseError::fit(what, ""));
     }
+    if !image.is_current() {
+        let layout = image.layout();
+        let is = if layout.is_current() { "has LZMA in another form".to_string() } else { format!("is {layout}") };
+        return Err(BaseError::fit(format!("{is}; pack it to an image of version 4.0 first, or use no base"), ""));
+    }
     let superblock = image.superblock();
     let new =
         compressor_id(&options.codec).map_err(|error| BaseError::fit(error.to_string(), "a codec of SquashFS"))?;

@@ -77,6 +77,9 @@ impl Record {
     /// # Errors
     /// [`ReadError::Corrupt`] if the record is damaged or belongs to another superblock; [`ReadError::Input`].
     pub(crate) fn read(image: &Image) -> Result<Option<Record>, ReadError> {
+        if !image.layout().is_current() {
+            return Ok(None);
+        }
         let at = image.superblock().bytes_used;
         if image.store().size().saturating_sub(at) < RECORD_BYTES as u64 {
             return Ok(None);

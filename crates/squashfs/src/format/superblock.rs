@@ -1,6 +1,6 @@
 //! The superblock: the first 96 bytes of an image.
 //!
-//! SquashFS 4.0, all numbers little-endian: magic u32, inodes u32, creation time u32, block size u32, fragments u32,
+//! SquashFS 4.0, all numbers little-endian (in images of some vendors big-endian): magic u32, inodes u32, creation time u32, block size u32, fragments u32,
 //! compressor u16, log2 of the block size u16, flags u16, ids u16, version 4.0 as two u16, then u64 each: root inode
 //! reference, bytes used, start of the id, xattr, inode, directory, fragment and export tables. A table that is missing
 //! starts at [`NO_TABLE`].
@@ -8,6 +8,7 @@
 use packline_codec::Spec;
 use packline_volume::ReadError;
 
+use crate::format::layout::{ByteOrder, Fields, Layout};
 use crate::format::wire::Put;
 use crate::{BlockSize, Fragments, Options};
 
@@ -19,6 +20,10 @@ pub(crate) const NO_TABLE: u64 = u64::MAX;
 const MAGIC: u32 = 0x7371_7368;
 /// The first bytes of an image.
 pub const MAGIC_BYTES: [u8; 4] = MAGIC.to_le_bytes();
+/// A version of vendors: 2.1 with LZMA.
+const LZMA_VERSION: (u16, u16) = (2, 76);
+/// The first bytes of images that are read: little-endian, big-endian, and of vendors that changed the magic, mostly for LZMA.
+pub const MAGICS: [[u8; 4]; 7] = [MAGIC_BYTES, *b"sqsh", *b"sqlz", *b"qshs", *b"tqsh", *b"hsqt", *b"shsq"];
 /// The magic of a streamed image: its superblock is at its end, and must be moved before reading.
 const STREAMED: u32 = 0x5351_5348;
 /// The first bytes of a streamed image.
@@ -127,27 +132,39 @@ impl Superblock {
     /// [`ReadError::Corrupt`] if the bytes are not a SquashFS superblock or break a rule, [`ReadError::Unsupported`] for another version or byte
     /// order, a streamed image, or an unknown compressor.
     pub fn decode(bytes: &[u8; SUPERBLOCK_BYTES as usize]) -> Result<Superblock, ReadError> {
-        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let word = |at: usize| u32::from(half(at)) | u32::from(half(at + 2)) << 16;
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
-        check_magic(word(0))?;
-        check_version(half(28), half(30))?;
+        let layout = layout(bytes)?;
+        if !layout.is_current() {
+            return Err(ReadError::unsupported(format!("{layout}"), Layout::CURRENT.to_string()));
+        }
+        Superblock::decode_ordered(bytes, layout.order)
+    }
+
+    /// As [`Superblock::decode`], for version 4.0 in a byte order. The magic and the version have been checked.
+    pub(crate) fn decode_ordered(
+        bytes: &[u8; SUPERBLOCK_BYTES as usize],
+        order: ByteOrder,
+    ) -> Result<Superblock, ReadError> {
+        let mut fields = Fields::new(*bytes, order);
+        let [_magic, inodes, created, block_bytes, fragments] = std::array::from_fn(|_| fields.word(32));
+        let [compressor, log, flags, ids, _major, _minor] = std::array::from_fn(|_| fields.half(16));
+        let [root, bytes_used, id_table, xattr_table, inode_table, directory_table, fragment_table, export_table] =
+            std::array::from_fn(|_| fields.long(64));
         let superblock = Superblock {
-            inodes: word(4),
-            created: word(8),
-            block_size: block_size(word(12), half(22))?,
-            fragments: word(16),
-            compressor: half(20),
-            flags: half(24),
-            ids: half(26),
-            root: long(32),
-            bytes_used: long(40),
-            id_table: long(48),
-            xattr_table: long(56),
-            inode_table: long(64),
-            directory_table: long(72),
-            fragment_table: long(80),
-            export_table: long(88),
+            inodes,
+            created,
+            block_size: block_size(block_bytes, log, [12, 22])?,
+            fragments,
+            compressor,
+            flags,
+            ids,
+            root,
+            bytes_used,
+            id_table,
+            xattr_table,
+            inode_table,
+            directory_table,
+            fragment_table,
+            export_table,
         };
         superblock.check()?;
         Ok(superblock)
@@ -155,7 +172,7 @@ impl Superblock {
 
     fn check(&self) -> Result<(), ReadError> {
         if self.inodes == 0 {
-            return Err(ReadError::corrupt(4, "an image of 0 inodes", "at least 1, the root directory"));
+            return Err(no_inodes());
         }
         if self.ids == 0 {
             return Err(ReadError::corrupt(26, "an id table of 0 ids", "at least 1"));
@@ -164,42 +181,35 @@ impl Superblock {
             let what = format!("compressor number {}", self.compressor);
             return Err(ReadError::unsupported(what, "1 gzip, 2 lzma, 3 lzo, 4 xz, 5 lz4 or 6 zstd"));
         }
-        self.check_order()
+        check_order(&self.order(), SUPERBLOCK_BYTES, self.bytes_used)
     }
 
-    /// The existing tables in their required order, each with the offset of its start in the superblock.
-    fn order(&self) -> [(&'static str, u64, u64, bool); 6] {
+    fn order(&self) -> [Start; 6] {
+        let start = |name, at, start, exists| Start { name, at, start, exists, may_be_empty: false };
         [
-            ("inode table", 64, self.inode_table, true),
-            ("directory table", 72, self.directory_table, true),
-            ("fragment table", 80, self.fragment_table, self.fragments > 0),
-            ("export table", 88, self.export_table, self.export_table != NO_TABLE),
-            ("id table", 48, self.id_table, true),
-            ("xattr table", 56, self.xattr_table, self.xattr_table != NO_TABLE),
+            start("inode table", 64, self.inode_table, true),
+            start("directory table", 72, self.directory_table, true),
+            start("fragment table", 80, self.fragment_table, self.fragments > 0),
+            start("export table", 88, self.export_table, self.export_table != NO_TABLE),
+            start("id table", 48, self.id_table, true),
+            start("xattr table", 56, self.xattr_table, self.xattr_table != NO_TABLE),
         ]
-    }
-
-    fn check_order(&self) -> Result<(), ReadError> {
-        let mut before = ("superblock's last byte", SUPERBLOCK_BYTES - 1);
-        for (name, at, start, _) in self.order().into_iter().filter(|(.., there)| *there) {
-            if start <= before.1 || start >= self.bytes_used {
-                let expected = format!("after the {} at {} and before {}", before.0, before.1, self.bytes_used);
-                return Err(ReadError::corrupt(at, format!("{name} at {start}"), expected));
-            }
-            before = (name, start);
-        }
-        Ok(())
     }
 
     /// Checks that the image fits into `space` bytes.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`] if the image is cut off.
-    pub(crate) fn check_places(&self, space: u64) -> Result<(), ReadError> {
+    pub(crate) fn check_places(&self, space: u64, layout: &Layout) -> Result<(), ReadError> {
         if self.bytes_used <= space {
             return Ok(());
         }
-        Err(ReadError::cut_off(40, space, self.bytes_used))
+        let at = match layout.major {
+            1 | 2 => 8,
+            3 => 63,
+            _ => 40,
+        };
+        Err(ReadError::cut_off(at, space, self.bytes_used))
     }
 
     fn places(&self) -> [u64; 8] {
@@ -216,36 +226,89 @@ impl Superblock {
     }
 }
 
-/// The block size, whose logarithm is stored too.
-fn block_size(bytes: u32, log: u16) -> Result<BlockSize, ReadError> {
+/// The start of a table, as a superblock states it.
+pub(crate) struct Start {
+    pub(crate) name: &'static str,
+    /// Offset of the start in the superblock.
+    pub(crate) at: u64,
+    pub(crate) start: u64,
+    /// Whether the image has the table.
+    pub(crate) exists: bool,
+    /// Whether the table before it may have no bytes.
+    pub(crate) may_be_empty: bool,
+}
+
+/// Checks that the existing tables are in their required order, after a superblock of `superblock` bytes and in an image of `end` bytes.
+pub(crate) fn check_order(starts: &[Start], superblock: u64, end: u64) -> Result<(), ReadError> {
+    let mut before = ("superblock's last byte", superblock - 1);
+    for Start { name, at, start, may_be_empty, .. } in starts.iter().filter(|start| start.exists) {
+        let least = before.1.saturating_add(u64::from(!may_be_empty));
+        if *start < least || *start >= end {
+            let expected = format!("after the {} at {} and before {end}", before.0, before.1);
+            return Err(ReadError::corrupt(*at, format!("{name} at {start}"), expected));
+        }
+        before = (*name, *start);
+    }
+    Ok(())
+}
+
+/// The block size, whose logarithm is stored too; `at`: the offsets of both in the superblock.
+pub(crate) fn block_size(bytes: u32, log: u16, at: [u64; 2]) -> Result<BlockSize, ReadError> {
     let size = BlockSize::new(bytes.into()).map_err(|_| {
         let expected = format!("a power of two, {} to {}", BlockSize::MIN, BlockSize::MAX);
-        ReadError::corrupt(12, format!("block size {bytes}"), expected)
+        ReadError::corrupt(at[0], format!("block size {bytes}"), expected)
     })?;
     if log != u16::from(size.log()) {
         let expected = format!("{}, the logarithm of the block size {size}", size.log());
-        return Err(ReadError::corrupt(22, format!("logarithm {log} of the block size"), expected));
+        return Err(ReadError::corrupt(at[1], format!("logarithm {log} of the block size"), expected));
     }
     Ok(size)
 }
 
-fn check_magic(magic: u32) -> Result<(), ReadError> {
-    let expected = "SquashFS 4.0, little-endian, with the superblock first";
-    match magic {
-        MAGIC => Ok(()),
-        _ if magic == MAGIC.swap_bytes() => Err(ReadError::unsupported("a big-endian SquashFS image", expected)),
-        _ if magic == STREAMED || magic == STREAMED.swap_bytes() => {
-            Err(ReadError::unsupported("a streamed SquashFS image, with the superblock at its end", expected))
-        }
-        _ => Err(ReadError::corrupt(0, format!("not a SquashFS image: magic {magic:#010x}"), format!("{MAGIC:#010x}"))),
-    }
+pub(crate) fn no_inodes() -> ReadError {
+    ReadError::corrupt(4, "an image of 0 inodes", "at least 1, the root directory")
 }
 
-fn check_version(major: u16, minor: u16) -> Result<(), ReadError> {
-    if (major, minor) == (4, 0) {
-        return Ok(());
+/// Whether the magic is one of the two that the format names.
+pub(crate) fn is_standard(magic: [u8; 4]) -> bool {
+    MAGICS[..2].contains(&magic)
+}
+
+/// Reads the magic and the version. `head`: at least the first 32 bytes of an image.
+///
+/// # Errors
+/// [`ReadError::Corrupt`] if the magic is unknown, [`ReadError::Unsupported`] for an unknown version or a streamed image.
+pub(crate) fn layout(head: &[u8]) -> Result<Layout, ReadError> {
+    let mut start = [0; 32];
+    start.iter_mut().zip(head).for_each(|(to, byte)| *to = *byte);
+    let magic = [start[0], start[1], start[2], start[3]];
+    let number = u32::from_le_bytes(magic);
+    if number == STREAMED || number == STREAMED.swap_bytes() {
+        let what = "a streamed SquashFS image, with the superblock at its end";
+        return Err(ReadError::unsupported(what, "an image with the superblock first"));
     }
-    Err(ReadError::unsupported(format!("SquashFS version {major}.{minor}"), "version 4.0"))
+    if !MAGICS.contains(&magic) {
+        let what = format!("not a SquashFS image: magic {number:#010x}");
+        return Err(ReadError::corrupt(0, what, format!("{MAGIC:#010x}")));
+    }
+    let version = |order: ByteOrder| [28, 30].map(|at| order.half([start[at], start[at + 1]]));
+    let order = match magic {
+        MAGIC_BYTES => ByteOrder::Little,
+        _ if is_standard(magic) || (1..=4).contains(&version(ByteOrder::Big)[0]) => ByteOrder::Big,
+        _ => ByteOrder::Little,
+    };
+    let [major, minor] = version(order);
+    // Bit 2 of the flags, at byte 36.
+    let has_markers = major < 4 && head.get(36).is_some_and(|flags| flags & 1 << 2 != 0);
+    match (major, minor) {
+        (1 | 4, 0) | (2 | 3, 0 | 1) | LZMA_VERSION => {
+            Ok(Layout { magic, major, minor, order, header_order: order, has_markers })
+        }
+        _ => Err(ReadError::unsupported(
+            format!("SquashFS version {major}.{minor}"),
+            "version 1.0, 2.0, 2.1, 3.0, 3.1 or 4.0",
+        )),
+    }
 }
 
 /// Returns the flags that depend on the options alone. The flag for xattr tables is known only when the tables are written.

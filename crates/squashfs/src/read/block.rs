@@ -126,12 +126,22 @@ impl Blocks {
 
     fn read_block(&mut self) -> Result<Block, ReadError> {
         let length = self.remaining().min(u64::from(self.bounds.block_size)) as u32;
-        let place = match self.words.read_u32()? {
+        let place = match self.word()? {
             0 => None,
             word => Some(self.stored(word, length)?),
         };
         self.position += u64::from(length);
         Ok(Block { place, length })
+    }
+
+    /// Reads the next size word. In version 1 it has 16 bits, of which the highest is set for a stored block, and 0 is 32 KiB.
+    fn word(&mut self) -> Result<u32, ReadError> {
+        if self.words.layout().major > 1 {
+            return self.words.read_u32();
+        }
+        let word = u32::from(self.words.read_u16()?);
+        let size = if word & 0x7fff == 0 { 0x8000 } else { word & 0x7fff };
+        Ok(if word & 0x8000 == 0 { size } else { size | STORED_BLOCK })
     }
 
     fn stored(&mut self, word: u32, length: u32) -> Result<BlockPlace, ReadError> {
@@ -241,7 +251,8 @@ impl BlockDecoder {
         let block_size = image.superblock().block_size.bytes();
         let limit = 2 * image.codec().footprint(block_size).decoder + DECODER_SLACK;
         let decoder = image
-            .codec()
+            .store()
+            .coding()
             .decoder(block_size, limit)
             .map_err(|error| Unsupported::new(error.to_string(), "a decoder for the image's compressor"))?;
         Ok(BlockDecoder { image: image.clone(), decoder, stored: Vec::new() })

@@ -6,18 +6,30 @@ use std::ops::Range;
 use packline_runtime::Input;
 use packline_volume::SuperblockSearch;
 
-use crate::format::superblock::{MAGIC_BYTES, SUPERBLOCK_BYTES, Superblock};
+use crate::format::head::{Head, LONGEST_SUPERBLOCK};
+use crate::format::layout::Layout;
+use crate::format::superblock::MAGICS;
 
 /// Returns the offset of the first valid superblock within `range` of `input`, at any byte (an AppImage has one after its program).
 ///
 /// # Errors
 /// Errors of reading `input`.
 pub fn find_superblock(input: &dyn Input, range: Range<u64>) -> io::Result<Option<u64>> {
+    find_wanted(input, range, |_| true)
+}
+
+/// As [`find_superblock`], for layouts that are wanted.
+pub(super) fn find_wanted(
+    input: &dyn Input,
+    range: Range<u64>,
+    is_wanted: fn(&Layout) -> bool,
+) -> io::Result<Option<u64>> {
     let is_sound = |bytes: &[u8], at: u64| {
-        let superblock = bytes.first_chunk().and_then(|bytes| Superblock::decode(bytes).ok());
-        superblock.is_some_and(|found| found.check_places(input.size() - at).is_ok())
+        let head =
+            bytes.first_chunk().and_then(|bytes| Head::decode(bytes).ok()).filter(|head| is_wanted(&head.layout));
+        head.is_some_and(|found| found.superblock.check_places(input.size() - at, &found.layout).is_ok())
     };
-    let search = SuperblockSearch { magic: &MAGIC_BYTES, length: SUPERBLOCK_BYTES as usize, is_sound: &is_sound };
+    let search = SuperblockSearch { magics: &MAGICS, length: LONGEST_SUPERBLOCK, is_sound: &is_sound };
     search.find(input, range)
 }
 

@@ -6,14 +6,18 @@ use packline_tree::Xattr;
 use packline_volume::{CheckScope, Covered, DataCheck, Facts, Opening, Origin, checksum, type_fault};
 
 use super::block::Bounds;
-use super::find_superblock;
+use super::coding::{Coding, header_order};
+use super::find::find_wanted;
+use super::ids::Ids;
 use super::metadata::{Cursor, MetaPlace, Store};
 use super::{BlockPlace, Blocks, DirData, DirEntry, FileData, Inode, InodeRef, Input, Listing, Node, ReadError};
-use crate::format::compressor;
+use crate::format::compressor::decode::StoredOptions;
 use crate::format::directory::listing as directory;
+use crate::format::head::{Head, LONGEST_SUPERBLOCK};
 use crate::format::inode::decode::{self as inode_decode, Rules};
+use crate::format::layout::Layout;
 use crate::format::record::Record;
-use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
+use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, layout};
 use crate::format::tables::decode::Tables;
 use crate::format::xattr::decode as xattr;
 use std::fmt;
@@ -36,7 +40,7 @@ struct Inner {
     superblock: Superblock,
     store: Arc<Store>,
     tables: Tables,
-    ids: Vec<u32>,
+    ids: Ids,
     data_start: u64,
     facts: Facts,
 }
@@ -51,67 +55,78 @@ impl Image {
     /// Opens an image: reads and checks the superblock and the positions of the tables.
     ///
     /// # Errors
-    /// [`ReadError`] if the input is not an image of version 4.0, or breaks a rule.
+    /// [`ReadError`] if the input is not an image of a known version, or breaks a rule.
     pub fn open(input: Arc<dyn Input>, opening: Opening) -> Result<Image, ReadError> {
         match opening.origin {
             Origin::At(offset) => {
-                let superblock = superblock(input.as_ref(), offset)?;
-                Image::at(input, offset, superblock, opening.metadata_cache)
+                let head = head(input.as_ref(), offset)?;
+                Image::at(input, offset, head, opening.metadata_cache)
             }
-            Origin::Find => Image::find(&input, opening.metadata_cache),
+            Origin::Find => Image::find(&input, |_| true, opening.metadata_cache),
         }
     }
 
+    /// Opens the first image of [`Layout::CURRENT`] in the input. Others do not count.
+    ///
+    /// # Errors
+    /// Errors of [`Image::open`].
+    pub fn open_current(input: &Arc<dyn Input>, metadata_cache: usize) -> Result<Image, ReadError> {
+        Image::find(input, Layout::is_current, metadata_cache)
+    }
+
     /// Returns the image at byte 0, or otherwise the first one that opens. An image inside the data of a damaged image does not count.
-    fn find(input: &Arc<dyn Input>, metadata_cache: usize) -> Result<Image, ReadError> {
-        let mut failed: Vec<(u64, Superblock)> = Vec::new();
-        let mut fault = match superblock(input.as_ref(), 0) {
-            Ok(superblock) => match Image::at(Arc::clone(input), 0, superblock.clone(), metadata_cache) {
+    fn find(input: &Arc<dyn Input>, is_wanted: fn(&Layout) -> bool, metadata_cache: usize) -> Result<Image, ReadError> {
+        let mut failed: Vec<(u64, Head)> = Vec::new();
+        let mut fault = match head(input.as_ref(), 0) {
+            Ok(head) if !is_wanted(&head.layout) => {
+                ReadError::unsupported(head.layout.to_string(), Layout::CURRENT.to_string())
+            }
+            Ok(head) => match Image::at(Arc::clone(input), 0, head.clone(), metadata_cache) {
                 Err(cause) if !matches!(cause, ReadError::Input { .. }) => {
-                    failed.push((0, superblock));
+                    failed.push((0, head));
                     cause
                 }
                 opened => return opened,
             },
             // The image is cut off.
-            Err(fault) if decoded(input.as_ref(), 0).is_ok() => return Err(fault),
+            Err(fault) if decoded(input.as_ref(), 0).is_ok_and(|head| is_wanted(&head.layout)) => return Err(fault),
             Err(fault) => fault,
         };
         let mut from = 1;
         for _ in 0..TRIED_MOST {
-            let found =
-                find_superblock(input.as_ref(), from..u64::MAX).map_err(|cause| ReadError::input(from, cause))?;
-            let Some(offset) = found else { break };
+            let found = find_wanted(input.as_ref(), from..u64::MAX, is_wanted);
+            let Some(offset) = found.map_err(|cause| ReadError::input(from, cause))? else { break };
             from = offset + 1;
-            let superblock = superblock(input.as_ref(), offset)?;
+            let head = head(input.as_ref(), offset)?;
             let is_within =
-                |(start, other): &(u64, Superblock)| offset - start < other.bytes_used && *other != superblock;
+                |(start, other): &(u64, Head)| offset - start < other.superblock.bytes_used && *other != head;
             if failed.iter().any(is_within) {
                 continue;
             }
-            match Image::at(Arc::clone(input), offset, superblock.clone(), metadata_cache) {
+            match Image::at(Arc::clone(input), offset, head.clone(), metadata_cache) {
                 Ok(image) => return Ok(image),
                 Err(cause @ ReadError::Input { .. }) => return Err(cause),
                 Err(cause) if failed.is_empty() => fault = cause,
                 Err(_) => {}
             }
-            failed.push((offset, superblock));
+            failed.push((offset, head));
         }
         Err(fault)
     }
 
-    fn at(
-        input: Arc<dyn Input>,
-        origin: u64,
-        superblock: Superblock,
-        metadata_cache: usize,
-    ) -> Result<Image, ReadError> {
-        let codec = compressor::decode::codec(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
-        let data_start =
-            compressor::decode::data_start(&superblock, |at, buffer| read(input.as_ref(), origin, at, buffer))?;
-        let store = Arc::new(Store::new(input, origin, codec, metadata_cache));
+    fn at(input: Arc<dyn Input>, origin: u64, head: Head, metadata_cache: usize) -> Result<Image, ReadError> {
+        let Head { superblock, layout, old_ids } = head;
+        let read = |at, buffer: &mut [u8]| read(input.as_ref(), origin, at, buffer);
+        let layout = Layout { header_order: header_order(&superblock, &layout, &read)?, ..layout };
+        let options = StoredOptions { superblock: &superblock, layout: &layout, read: &read };
+        let coding = Coding::of_image(options.codec()?, &superblock, &layout, &read)?;
+        let data_start = options.data_start()?;
+        let store = Arc::new(Store::new(input, origin, layout, coding, metadata_cache));
         let tables = Tables::read(&store, &superblock)?;
-        let ids = read_ids(&store, &tables)?;
+        let ids = match &old_ids {
+            Some(arrays) => Ids::of_arrays(&store, arrays)?,
+            None => Ids::of_table(&store, &tables)?,
+        };
         let facts = facts(&superblock, &store);
         let inner = Inner { superblock, store, tables, ids, data_start, facts };
         let image = Image { inner: Arc::new(inner), check: None, strict: false };
@@ -196,17 +211,40 @@ impl Image {
         self.inner.store.codec()
     }
 
+    /// Returns the version of the format, the byte order and the magic.
+    pub fn layout(&self) -> &Layout {
+        self.inner.store.layout()
+    }
+
+    /// Whether Linux and the writer have this layout and this form of blocks: blocks can be copied to another image.
+    pub fn is_current(&self) -> bool {
+        self.layout().is_current() && self.inner.store.coding().is_standard
+    }
+
     /// Returns the compressor options as stored, at most 64 bytes; `None` if the image has none.
     ///
     /// # Errors
     /// [`ReadError::Corrupt`], [`ReadError::Input`].
     pub fn compressor_options(&self) -> Result<Option<Vec<u8>>, ReadError> {
-        compressor::decode::stored_options(&self.inner.superblock, |at, buffer| self.inner.store.read(at, buffer))
+        self.with_options(|options| options.stored())
     }
 
-    /// Returns the owners and groups of the id table.
+    /// Calls `use_them` with the compressor options.
+    pub(crate) fn with_options<T>(&self, use_them: impl FnOnce(StoredOptions<'_>) -> T) -> T {
+        let Inner { superblock, store, .. } = self.inner.as_ref();
+        let layout = store.layout();
+        use_them(StoredOptions { superblock, layout, read: &|at, buffer| store.read(at, buffer) })
+    }
+
+    /// Returns the owners and groups: the id table, or in versions before 4.0 the owners, then the groups.
     pub fn ids(&self) -> &[u32] {
-        &self.inner.ids
+        &self.inner.ids.list
+    }
+
+    /// Returns the number of owners and of groups. Version 4.0 does not separate them: all ids count as owners.
+    pub fn id_counts(&self) -> (usize, usize) {
+        let Ids { list, owners } = &self.inner.ids;
+        (*owners, list.len() - owners)
     }
 
     pub fn root(&self) -> InodeRef {
@@ -240,7 +278,7 @@ impl Image {
 
     pub(super) fn lookup_in(&self, data: &DirData, name: &[u8]) -> Result<Option<DirEntry>, ReadError> {
         let mut listing = self.listing(data);
-        if data.indices == 0 {
+        if data.indices == 0 || self.layout().is_old() {
             return listing.find(name);
         }
         directory::lookup(listing, self.inode_cursor(data.index), data, name)
@@ -305,7 +343,7 @@ impl Image {
             return Err(ReadError::corrupt(80, format!("fragment block {index}"), format!("one of {count}")));
         };
         let mut entry = table.at(&self.inner.store, u64::from(index))?;
-        let offset = entry.read_u64()?;
+        let offset = if self.layout().major < 3 { entry.read_u32()?.into() } else { entry.read_u64()? };
         let word = entry.read_u32()?;
         BlockPlace::of_word(Bounds::of(self), offset, word, "a fragment block")
     }
@@ -359,7 +397,8 @@ impl Image {
     /// Reads an inode with a reused cursor: neighbours are in the same block.
     pub(crate) fn inode_with(&self, cursor: &mut Cursor, at: InodeRef) -> Result<Inode, ReadError> {
         let Inner { superblock, tables, ids, .. } = self.inner.as_ref();
-        inode_decode::decode(&Rules { superblock, tables, ids }, cursor, at)
+        let rules = Rules { superblock, tables, ids: &ids.list, owners: ids.owners };
+        inode_decode::decode(&rules, cursor, at)
     }
 
     pub(crate) fn listing(&self, directory: &DirData) -> Listing {
@@ -399,38 +438,30 @@ fn facts(superblock: &Superblock, store: &Store) -> Facts {
     }
 }
 
-fn superblock(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
-    let superblock = decoded(input, origin)?;
-    superblock.check_places(input.size().saturating_sub(origin))?;
-    Ok(superblock)
+fn head(input: &dyn Input, origin: u64) -> Result<Head, ReadError> {
+    let head = decoded(input, origin)?;
+    head.superblock.check_places(input.size().saturating_sub(origin), &head.layout)?;
+    Ok(head)
 }
 
 /// Reads a superblock and checks its fields.
-fn decoded(input: &dyn Input, origin: u64) -> Result<Superblock, ReadError> {
+fn decoded(input: &dyn Input, origin: u64) -> Result<Head, ReadError> {
     let space = input.size().saturating_sub(origin);
-    if space < SUPERBLOCK_BYTES {
+    let mut bytes = [0; LONGEST_SUPERBLOCK];
+    let (start, rest) = bytes.split_at_mut(SUPERBLOCK_BYTES as usize);
+    let start = &mut start[..space.min(SUPERBLOCK_BYTES) as usize];
+    read(input, origin, 0, start)?;
+    let least = layout(start).unwrap_or(Layout::CURRENT).superblock_bytes();
+    if space < least {
         let what = format!("not a SquashFS image: {space} bytes");
-        return Err(ReadError::corrupt(0, what, "a superblock of 96 bytes"));
+        return Err(ReadError::corrupt(0, what, format!("a superblock of {least} bytes")));
     }
-    let mut bytes = [0; SUPERBLOCK_BYTES as usize];
-    read(input, origin, 0, &mut bytes)?;
-    Superblock::decode(&bytes)
+    if least > SUPERBLOCK_BYTES {
+        read(input, origin, SUPERBLOCK_BYTES, rest)?;
+    }
+    Head::decode(&bytes)
 }
 
 fn read(input: &dyn Input, origin: u64, at: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
     input.read_at(origin.saturating_add(at), buffer).map_err(|cause| ReadError::input(at, cause))
-}
-
-fn read_ids(store: &Arc<Store>, tables: &Tables) -> Result<Vec<u32>, ReadError> {
-    let mut ids = Vec::new();
-    let mut cursor = None;
-    for id in 0..tables.ids.count {
-        if id % (packline_codec::METADATA_BLOCK_SIZE as u64 / 4) == 0 {
-            cursor = Some(tables.ids.at(store, id)?);
-        }
-        if let Some(cursor) = &mut cursor {
-            ids.push(cursor.read_u32()?);
-        }
-    }
-    Ok(ids)
 }

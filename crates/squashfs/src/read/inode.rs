@@ -75,7 +75,7 @@ pub struct FileData {
 pub struct DirData {
     /// Length of the listing, bytes (the inode's size less 3).
     pub length: u32,
-    /// Number of the parent's inode, as the directory says.
+    /// Number of the parent's inode, as the directory says; 0 in versions before 3.0, which do not store it.
     pub parent: u32,
     /// Number of index entries.
     pub indices: u16,
@@ -143,7 +143,7 @@ impl From<DirData> for volume::Directory {
         volume::Directory {
             // The size that the kernel shows: the listing, and three bytes for `.` and `..`.
             size: u64::from(length) + 3,
-            parent: Some(parent.into()),
+            parent: (parent > 0).then_some(parent.into()),
             place: OpaquePosition([lengths, listing.block, offsets, index.block, parent.into()]),
         }
     }
@@ -201,15 +201,34 @@ pub(crate) fn each_inode(
 /// Skips the lists after an inode: size words, or a directory's index.
 fn skip_lists(inode: &Inode, cursor: &mut Cursor) -> Result<(), ReadError> {
     match &inode.node {
-        Node::File(file) => cursor.skip(file.blocks * 4),
+        Node::File(file) => cursor.skip(file.blocks * cursor.layout().word_bytes()),
         Node::Directory(directory) => {
             for _ in 0..directory.indices {
-                cursor.read_u64()?;
-                let length = u64::from(cursor.read_u32()?) + 1;
+                let length = index_name(cursor)?;
                 cursor.skip(length)?;
             }
             Ok(())
         }
         _ => Ok(()),
     }
+}
+
+/// Skips the start of an index entry: position u32, block u32, then the length of the name less one, u32. Versions 2 and 3 store the length in a
+/// byte, version 2 the position and the block in seven. Returns the length of the name.
+fn index_name(cursor: &mut Cursor) -> Result<u64, ReadError> {
+    let length = match cursor.layout().major {
+        2 => {
+            cursor.skip(7)?;
+            cursor.array::<1>()?[0].into()
+        }
+        3 => {
+            cursor.skip(8)?;
+            cursor.array::<1>()?[0].into()
+        }
+        _ => {
+            cursor.skip(8)?;
+            cursor.read_u32()?
+        }
+    };
+    Ok(u64::from(length) + 1)
 }

@@ -1,11 +1,10 @@
 //! Details of an image's layout: positions of tables, and fields of inodes that do not affect the tree.
 //!
-//! SquashFS 4.0; `format/inode` and `format/directory` describe the layout of inodes and of a directory's index.
+//! Fields of SquashFS 4.0; `format/inode` and `format/directory` describe the layout of inodes and of a directory's index.
 
 use super::metadata::{Area, Cursor};
 use super::{DirData, Image, Inode, Node, ReadError};
 use crate::format::inode::NO_XATTR;
-use crate::format::superblock::SUPERBLOCK_BYTES;
 use crate::format::tables::decode::Indexed;
 
 /// Position of a part of an image, bytes from the start of the image.
@@ -69,10 +68,11 @@ impl Image {
         let plain = |area: Area| TablePlace { name: area.name, start: area.start, end: area.end, entries: None };
         let indexed =
             |table: &Indexed| TablePlace { end: table.end_of_index(), entries: Some(table.count), ..plain(table.area) };
-        let data = Area { name: "data", start: SUPERBLOCK_BYTES, end: tables.inodes.start };
+        let start = self.layout().superblock_bytes();
+        let data = Area { name: "data", start, end: tables.inodes.start };
         let inodes = TablePlace { entries: Some(self.superblock().inodes.into()), ..plain(tables.inodes) };
         let mut places = vec![plain(data), inodes, plain(tables.directories)];
-        let optional = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
+        let optional = [tables.fragments.as_ref(), tables.exports.as_ref(), tables.ids.as_ref()];
         places.extend(optional.into_iter().flatten().map(indexed));
         if let Some(xattrs) = &tables.xattrs {
             places.extend([plain(xattrs.values), indexed(&xattrs.sets)]);
@@ -83,8 +83,12 @@ impl Image {
     /// Reads the fields of an inode that do not affect the tree.
     ///
     /// # Errors
-    /// Errors of [`Image::inode`].
+    /// Errors of [`Image::inode`]; [`ReadError::Unsupported`] for a version before 4.0.
     pub fn raw_inode(&self, inode: &Inode) -> Result<RawInode, ReadError> {
+        let layout = self.layout();
+        if layout.is_old() {
+            return Err(ReadError::unsupported(format!("fields of inodes of {layout}"), "SquashFS 4.0"));
+        }
         let place = self.tables().inodes.place(inode.at.0);
         let mut cursor = self.inode_cursor(place);
         let [_kind, mode, uid_index, gid_index] = fields(&mut cursor)?;
@@ -103,9 +107,10 @@ impl Image {
         ListingPlace { block: directory.listing.block.saturating_sub(start), offset: directory.listing.offset }
     }
 
-    /// Returns the index of a directory, empty if it has none.
+    /// Returns the index of a directory; empty if the directory has none, and in versions before 4.0.
     pub fn directory_index(&self, directory: &DirData) -> DirIndex {
-        DirIndex { cursor: self.inode_cursor(directory.index), left: directory.indices }
+        let left = if self.layout().is_old() { 0 } else { directory.indices };
+        DirIndex { cursor: self.inode_cursor(directory.index), left }
     }
 }
 

@@ -7,15 +7,15 @@ use packline_codec::{CodecError, Decoder, METADATA_BLOCK_SIZE, Spec};
 use packline_runtime::{Input, Spares};
 use packline_volume::ReadError;
 
+use super::coding::Coding;
 use super::metadata_cache::Cache;
-use crate::format::wire::STORED;
+use crate::format::layout::{Fields, Layout};
+use crate::format::wire::{METADATA_HEADER, STORED};
 
 /// Memory limit of a decoder: more than any sound image needs, and far less than a hostile image could demand.
 pub(super) const DECODER_MEMORY: usize = 64 << 20;
-/// Length of a block's header in bytes.
-const HEADER_BYTES: u64 = 2;
 /// Shortest possible block, bytes: a header and a byte.
-const SHORTEST: u64 = HEADER_BYTES + 1;
+const SHORTEST: u64 = METADATA_HEADER as u64 + 1;
 
 /// A position in a table of metadata blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,21 +67,26 @@ struct Tool {
 pub(crate) struct Store {
     input: Arc<dyn Input>,
     origin: u64,
-    codec: Spec,
+    layout: Layout,
+    coding: Coding,
     cache: Cache,
     tools: Spares<Tool>,
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("origin", &self.origin).field("codec", &self.codec).finish_non_exhaustive()
+        f.debug_struct("Store").field("origin", &self.origin).field("codec", &self.coding.spec).finish_non_exhaustive()
     }
 }
 
 impl Store {
     /// `origin`: start of the image in `input`; `cache`: bytes of metadata to cache.
-    pub(super) fn new(input: Arc<dyn Input>, origin: u64, codec: Spec, cache: usize) -> Store {
-        Store { input, origin, codec, cache: Cache::new(cache), tools: Spares::default() }
+    pub(super) fn new(input: Arc<dyn Input>, origin: u64, layout: Layout, coding: Coding, cache: usize) -> Store {
+        Store { input, origin, layout, coding, cache: Cache::new(cache), tools: Spares::default() }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// Returns the byte of the input at which the image starts.
@@ -95,7 +100,11 @@ impl Store {
     }
 
     pub(super) fn codec(&self) -> &Spec {
-        &self.codec
+        &self.coding.spec
+    }
+
+    pub(super) fn coding(&self) -> &Coding {
+        &self.coding
     }
 
     /// Fills `buffer` from byte `offset` of the image.
@@ -131,13 +140,15 @@ impl Store {
     }
 
     fn load_with(&self, tool: &mut Tool, area: &Area, offset: u64) -> Result<MetaBlock, ReadError> {
-        let longest = HEADER_BYTES + METADATA_BLOCK_SIZE as u64;
+        let header_bytes = self.layout.header_bytes();
+        let longest = header_bytes + METADATA_BLOCK_SIZE as u64;
         tool.raw.resize((area.end - offset).min(longest) as usize, 0);
         self.read(offset, &mut tool.raw)?;
-        let header = u16::from_le_bytes([tool.raw[0], tool.raw[1]]);
+        let header = self.layout.header_order.half([tool.raw[0], tool.raw[1]]);
         let length = usize::from(header & !STORED);
-        let payload = tool.raw[2..].get(..length).filter(|payload| !payload.is_empty());
-        let payload = payload.ok_or_else(|| bad_header(area, offset, length, tool.raw.len() - 2))?;
+        let space = tool.raw.get(header_bytes as usize..).unwrap_or_default();
+        let payload = space.get(..length).filter(|payload| !payload.is_empty());
+        let payload = payload.ok_or_else(|| bad_header(area, offset, length, space.len()))?;
         let bytes = match header & STORED {
             0 => decompress(tool.decoder.as_mut(), payload).map_err(|cause| bad_block(area, offset, &cause))?,
             _ => payload.to_vec(),
@@ -146,14 +157,14 @@ impl Store {
             let what = format!("{}: a metadata block of no bytes", area.name);
             return Err(ReadError::corrupt(offset, what, "1 to 8192"));
         }
-        Ok(MetaBlock { bytes, next: offset + HEADER_BYTES + length as u64 })
+        Ok(MetaBlock { bytes, next: offset + header_bytes + length as u64 })
     }
 
     fn tool(&self) -> Result<Tool, ReadError> {
         if let Some(tool) = self.tools.take() {
             return Ok(tool);
         }
-        let decoder = self.codec.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);
+        let decoder = self.coding.decoder(METADATA_BLOCK_SIZE, DECODER_MEMORY);
         let decoder = decoder.map_err(|cause| ReadError::unsupported(cause.to_string(), "memory for a decoder"))?;
         Ok(Tool { decoder, raw: Vec::new() })
     }
@@ -242,19 +253,32 @@ impl Cursor {
         Ok(out)
     }
 
-    /// Reads a little-endian number of two bytes.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.store.layout
+    }
+
+    /// Reads a structure of `N` bytes.
+    pub(crate) fn fields<const N: usize>(&mut self) -> Result<Fields<N>, ReadError> {
+        let order = self.layout().order;
+        self.array().map(|bytes| Fields::new(bytes, order))
+    }
+
+    /// Reads a number of two bytes.
     pub(crate) fn read_u16(&mut self) -> Result<u16, ReadError> {
-        self.array().map(u16::from_le_bytes)
+        let order = self.layout().order;
+        self.array().map(|bytes| order.half(bytes))
     }
 
-    /// Reads a little-endian number of four bytes, such as a size word.
+    /// Reads a number of four bytes, such as a size word.
     pub(crate) fn read_u32(&mut self) -> Result<u32, ReadError> {
-        self.array().map(u32::from_le_bytes)
+        let order = self.layout().order;
+        self.array().map(|bytes| order.word(bytes))
     }
 
-    /// Reads a little-endian number of eight bytes.
+    /// Reads a number of eight bytes.
     pub(crate) fn read_u64(&mut self) -> Result<u64, ReadError> {
-        self.array().map(u64::from_le_bytes)
+        let order = self.layout().order;
+        self.array().map(|bytes| order.long(bytes))
     }
 
     #[inline]

@@ -1,4 +1,5 @@
-//! Reads SquashFS 4.0 images of any origin, hostile ones included.
+//! Reads SquashFS images of any origin, hostile ones included: version 4.0, and as far as other programs read them the versions 1.0 to 3.1, in both
+//! byte orders. A [`Layout`] says what an image is; all versions are read into the same nodes.
 //!
 //! An [`Image`] is opened on an [`Input`] and read lazily. Metadata blocks are decompressed when they are needed and kept in a bounded cache
 //! (`metadata_cache.rs`). Inodes, listings and block lists are read one item at a time, so that no number in the image determines an allocation.
@@ -8,7 +9,9 @@
 //! are walked through the volume, and contents are read through it in order or at random. A [`BlockDecoder`] decodes one block.
 
 mod block;
+mod coding;
 mod find;
+mod ids;
 mod image;
 pub(crate) mod inode;
 mod inspect;
@@ -22,7 +25,8 @@ mod stored_blocks;
 mod volume;
 
 pub use crate::format::directory::listing::Listing;
-pub use crate::format::superblock::{STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
+pub use crate::format::layout::{ByteOrder, Layout};
+pub use crate::format::superblock::{MAGICS, STREAMED_MAGIC, SUPERBLOCK_BYTES, Superblock};
 pub use block::{Block, BlockDecoder, BlockPlace, Blocks};
 pub use find::find_superblock;
 pub use image::Image;

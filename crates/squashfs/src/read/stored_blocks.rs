@@ -5,7 +5,7 @@ use packline_runtime::unless_cancelled;
 
 use super::inode::each_inode;
 use super::metadata::Area;
-use super::{FileData, Image, Node, ReadError};
+use super::{FileData, Image, Layout, Node, ReadError};
 use crate::format::wire::STORED;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +36,18 @@ impl Image {
     /// list or a table ends at its first fault. No data block is read.
     ///
     /// # Errors
-    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, [`ReadError::Input`], [`ReadError::Work`].
+    /// [`ReadError::Unsupported`] for more than `fragments_most` fragment blocks, and if the image is not [current](Image::is_current);
+    /// [`ReadError::Input`], [`ReadError::Work`].
     pub fn each_stored_block(
         &self,
         fragments_most: u32,
         cancel: &CancelToken,
         visit: &mut dyn FnMut(StoredBlock),
     ) -> Result<(), ReadError> {
+        if !self.is_current() {
+            let what = format!("blocks of {}", self.layout());
+            return Err(ReadError::unsupported(what, Layout::CURRENT.to_string()));
+        }
         let fragments = self.superblock().fragments;
         if fragments > fragments_most {
             let what = format!("an image of {fragments} fragment blocks");
@@ -97,7 +102,7 @@ impl Image {
 
     fn visit_metadata(&self, cancel: &CancelToken, visit: &mut dyn FnMut(StoredBlock)) -> Result<(), ReadError> {
         let tables = self.tables();
-        let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
+        let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), tables.ids.as_ref()];
         let mut areas = vec![tables.inodes, tables.directories];
         areas.extend(indexed.into_iter().flatten().map(|table| table.area));
         areas.extend(tables.xattrs.iter().flat_map(|xattrs| [xattrs.values, xattrs.sets.area]));

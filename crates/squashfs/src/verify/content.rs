@@ -2,22 +2,30 @@
 
 use std::cell::Cell;
 
-use packline_volume::{Event, FileData, Node, Reading, Report, Request, SharedUses, Walk};
+use packline_volume::{Event, FileData, Inode, Node, Reading, Report, Request, SharedUses, Walk};
 
-use super::inodes::Inodes;
 use super::{VerifySettings, check_cancelled, record};
 use crate::read::{FileData as BlockList, Image, ReadError};
+
+/// Numbers the inodes of the table.
+#[derive(Clone, Copy)]
+pub(super) struct Slots<'s> {
+    /// More than the largest number.
+    pub(super) count: usize,
+    /// Returns the number of an inode; `None` if the table does not have the inode.
+    pub(super) of: &'s dyn Fn(&Inode) -> Option<usize>,
+}
 
 /// Reads all files in the order of the tree, each inode once.
 pub(super) fn check(
     image: &Image,
-    inodes: &Inodes,
+    slots: Slots<'_>,
     settings: &VerifySettings,
     report: &mut Report<'_>,
 ) -> Result<(), ReadError> {
     let total = Cell::new(0u64);
     let mut uses = SharedUses::new();
-    for file in files(image, inodes) {
+    for file in files(image, slots) {
         check_cancelled(settings)?;
         match file {
             Ok((path, file)) => {
@@ -39,7 +47,7 @@ pub(super) fn check(
             Err(_) => {}
         }
     }
-    let requests = files(image, inodes).filter_map(Result::ok);
+    let requests = files(image, slots).filter_map(Result::ok);
     let requests = requests.map(|(path, file)| Ok(Request { weight: path.len(), tag: path, file: Some(file) }));
     let mut reading = Reading::new(image, Box::new(requests), uses, &settings.reading)?;
     let mut path = Vec::new();
@@ -65,18 +73,19 @@ pub(super) fn check(
 type WalkedFile = Result<(Vec<u8>, FileData), (Vec<u8>, ReadError)>;
 
 /// Returns the regular files of the tree, each under its first name.
-fn files<'f>(image: &'f Image, inodes: &'f Inodes) -> impl Iterator<Item = WalkedFile> + 'f {
-    let mut seen = vec![0u64; inodes.records.len() / 64 + 1];
+fn files<'f>(image: &'f Image, slots: Slots<'f>) -> impl Iterator<Item = WalkedFile> + 'f {
+    let mut seen = vec![0u64; slots.count / 64 + 1];
     Walk::new(image, image.root(), Vec::new()).filter_map(move |visit| {
         let visit = match visit {
             Ok(visit) => visit,
             Err(fault) => return Some(Err(fault)),
         };
+        let slot = (slots.of)(&visit.inode);
         let Node::File(file) = visit.inode.node else { return None };
-        let number = visit.inode.number as usize;
-        let word = number / 64;
-        let bit = 1 << (number % 64);
-        if let Some(seen) = seen.get_mut(word).filter(|_| inodes.get(visit.inode.number as u32).is_some()) {
+        if let Some(slot) = slot
+            && let Some(seen) = seen.get_mut(slot / 64)
+        {
+            let bit = 1 << (slot % 64);
             if *seen & bit != 0 {
                 return None;
             }

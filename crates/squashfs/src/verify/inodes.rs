@@ -156,7 +156,7 @@ fn check_count(image: &Image, count: u64, report: &mut Report<'_>) {
     }
 }
 
-fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError> {
+pub(super) fn check_memory(needed: u64, settings: &VerifySettings) -> Result<(), ReadError> {
     if needed <= settings.records as u64 {
         return Ok(());
     }

@@ -15,7 +15,7 @@ pub(super) fn all(image: &Image, settings: &VerifySettings, report: &mut Report<
     let mut scan = Scan { image, settings, report };
     scan.table(&tables.inodes, None)?;
     let listed = scan.table(&tables.directories, None)?;
-    for table in [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)].into_iter().flatten() {
+    for table in [tables.fragments.as_ref(), tables.exports.as_ref(), tables.ids.as_ref()].into_iter().flatten() {
         scan.table(&table.area, Some(table))?;
     }
     if let Some(xattrs) = &tables.xattrs {
@@ -76,7 +76,7 @@ impl Scan<'_, '_> {
         let mut stored = vec![0; (next - at) as usize];
         self.image.store().read(at, &mut stored)?;
         let (header, payload) = stored.split_at(2);
-        if u16::from_le_bytes([header[0], header[1]]) & STORED != 0 {
+        if self.image.layout().header_order.half([header[0], header[1]]) & STORED != 0 {
             return Ok(());
         }
         if let Err(cause) = self.image.check_window(payload) {
@@ -92,14 +92,15 @@ impl Scan<'_, '_> {
         if at + 2 > area.end || self.image.store().read(at, &mut header).is_err() {
             return Ok(None);
         }
-        let length = u64::from(u16::from_le_bytes(header) & 0x7fff);
-        let next = at + 2 + length;
+        let layout = self.image.layout();
+        let length = u64::from(layout.header_order.half(header) & !STORED);
+        let next = at + layout.header_bytes() + length;
         Ok((length > 0 && length <= METADATA_BLOCK_SIZE as u64 && next <= area.end).then_some(next))
     }
 
     /// Checks that a table's index refers to each of its blocks.
     fn index_entry(&mut self, index: &Indexed, number: u64, at: u64) -> Result<(), ReadError> {
-        let place = index.index + number * 8;
+        let place = index.index + number * index.offset_bytes;
         if place >= index.end_of_index() {
             let what = format!("{}: metadata block {number} that its index does not have", index.area.name);
             self.report.fault(at, what, "as many blocks as the index has");

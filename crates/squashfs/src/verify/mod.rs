@@ -8,6 +8,7 @@ mod inodes;
 mod links;
 mod listings;
 mod metadata;
+mod old;
 mod paths;
 mod record;
 mod tables;
@@ -17,7 +18,7 @@ mod tests;
 pub use packline_volume::{Examiner, Finding, Severity, Verified};
 
 use packline_runtime::unless_cancelled;
-use packline_volume::Report;
+use packline_volume::{Inode, Report};
 
 use self::inodes::Inodes;
 use crate::read::{CheckScope, Image, ReadError, ReadSettings};
@@ -39,13 +40,19 @@ pub fn verify(image: &Image, settings: &VerifySettings, examiner: &mut dyn Exami
     let image = &image.checked(CheckScope::Everything).strict();
     let mut report = Report { totals: Verified::default(), examiner };
     tables::superblock(image, &mut report)?;
+    if image.layout().is_old() {
+        old::check(image, settings, &mut report)?;
+        return Ok(report.totals);
+    }
     let listed = metadata::all(image, settings, &mut report)?;
     let mut inodes = Inodes::read(image, settings, &mut report)?;
     tables::used(image, &inodes.uses, settings, &mut report)?;
     tables::exports(image, &inodes, settings, &mut report)?;
     if listings::check(image, &mut inodes, listed, settings, &mut report)? {
         links::check(image, &inodes, &mut report);
-        content::check(image, &inodes, settings, &mut report)?;
+        let slot = |inode: &Inode| inodes.get(inode.number as u32).map(|_| inode.number as usize);
+        let slots = content::Slots { count: inodes.records.len() + 1, of: &slot };
+        content::check(image, slots, settings, &mut report)?;
         record::data(image, settings, &mut report)?;
     }
     if record::is_there(image) {

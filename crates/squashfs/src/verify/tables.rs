@@ -4,7 +4,6 @@ use packline_volume::Report;
 
 use super::inodes::{Inodes, Uses};
 use super::{VerifySettings, check_cancelled, record};
-use crate::format::compressor;
 use crate::format::superblock::{NO_TABLE, SUPERBLOCK_BYTES, flags};
 use crate::format::tables::decode::{Indexed, XattrTables};
 use crate::format::xattr::decode::{MeasuredSet, measured_set};
@@ -20,6 +19,9 @@ const XATTR_SPACE: u64 = 64 << 20;
 pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), ReadError> {
     let block = image.superblock();
     let has = |flag: u16| block.flags & flag != 0;
+    if image.layout().is_old() {
+        return padding(image, report);
+    }
     if has(flags::NO_FRAGMENTS) && block.fragments > 0 {
         report.note(24, format!("flag of no fragments, {} fragment blocks", block.fragments), "no fragment blocks");
     }
@@ -31,7 +33,7 @@ pub(super) fn superblock(image: &Image, report: &mut Report<'_>) -> Result<(), R
     if has(flags::NO_XATTRS) && block.xattr_table != NO_TABLE {
         report.fault(24, "flag of no extended attributes, and a table of them".to_string(), "one or the other");
     }
-    for (what, expected) in compressor::decode::oddities(block, |at, buffer| image.store().read(at, buffer))? {
+    for (what, expected) in image.with_options(|options| options.oddities())? {
         report.fault(SUPERBLOCK_BYTES, what, expected);
     }
     padding(image, report)
@@ -124,7 +126,7 @@ fn spare_word(cursor: &mut Cursor) -> Result<u32, ReadError> {
 }
 
 fn ids(image: &Image, uses: &Uses, report: &mut Report<'_>) {
-    let start = image.tables().ids.area.start;
+    let start = image.tables().ids.as_ref().map_or(0, |ids| ids.area.start);
     let unused = uses.ids.iter().filter(|(_, used)| !used).count();
     let twice = uses.ids.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
     if unused > 0 {

@@ -63,7 +63,7 @@ fn image(codec: &str) -> Vec<u8> {
 /// Start and end of every metadata block.
 fn metadata_blocks(image: &Image) -> Vec<(u64, u64)> {
     let tables = image.tables();
-    let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), Some(&tables.ids)];
+    let indexed = [tables.fragments.as_ref(), tables.exports.as_ref(), tables.ids.as_ref()];
     let mut areas: Vec<Area> = vec![tables.inodes, tables.directories];
     areas.extend(indexed.into_iter().flatten().map(|table| table.area));
     areas.extend(tables.xattrs.iter().flat_map(|xattrs| [xattrs.values, xattrs.sets.area]));

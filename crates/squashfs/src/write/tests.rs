@@ -24,7 +24,8 @@ fn an_empty_fragment_table_starts_where_the_next_table_starts() {
         let bytes = image(files, "gzip", |options| options.exportable = exportable);
         let image = Image::open(Arc::new(bytes), Opening { origin: Origin::At(0), metadata_cache: 1 << 16 }).unwrap();
         let tables = image.tables();
-        let next = tables.exports.as_ref().map_or(tables.ids.area.start, |exports| exports.area.start);
+        let next =
+            tables.exports.as_ref().map_or(tables.ids.as_ref().unwrap().area.start, |exports| exports.area.start);
         assert_eq!((image.superblock().fragments, image.superblock().fragment_table), (0, next));
     }
 }

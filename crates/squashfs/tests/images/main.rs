@@ -5,6 +5,7 @@ mod hostile;
 mod metadata_images;
 mod metadata_limits;
 mod metadata_support;
+mod old_versions;
 mod others;
 mod read_faults;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]

@@ -111,9 +111,10 @@ fn the_image_itself_is_sound() {
 fn rejects_superblocks_that_break_a_rule() {
     refused(&[
         ("not a SquashFS image: magic", &|b| b[0] = b'x'),
-        ("big-endian", &|b| b[..4].reverse()),
+        ("SquashFS version 1024.0", &|b| b[..4].reverse()),
         ("streamed", &|b| put(b, 0, b"HSQS")),
-        ("version 3.1", &|b| put(b, 28, b"\x03\0\x01\0")),
+        ("SquashFS version 4.1 (expected version 1.0, 2.0, 2.1, 3.0, 3.1 or 4.0)", &|b| b[30] = 1),
+        ("at byte 51", &|b| put(b, 28, b"\x03\0\x01\0")),
         ("block size 0 at byte 12", &|b| put(b, 12, &[0; 4])),
         ("block size 131073", &|b| b[12] = 1),
         ("block size 2048", &|b| put(b, 12, &2048u32.to_le_bytes())),

@@ -20,7 +20,7 @@ pub struct Description {
 /// Returns a description as a JSON object and as text.
 pub fn described(info: &ImageInfo, counts: Option<&TreeCounts>) -> (Value, String) {
     let Description { members, lines, tables } = match &info.structures {
-        Structures::SquashFs { superblock, tables } => squashfs::described(info, superblock, tables),
+        Structures::SquashFs { layout, superblock, tables } => squashfs::described(info, layout, superblock, tables),
         Structures::Erofs { superblock, options } => erofs::described(info, superblock, options.as_ref()),
     };
     let mut object: Map<String, Value> = members.into_iter().map(|(key, value)| (key.to_string(), value)).collect();

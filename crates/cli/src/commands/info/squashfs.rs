@@ -1,7 +1,7 @@
 //! Describes the superblock and the tables of a SquashFS image.
 
 use packline_image::ImageInfo;
-use packline_squashfs::read::TablePlace;
+use packline_squashfs::read::{Layout, TablePlace};
 use packline_squashfs::{Superblock, flags};
 use serde_json::{Value, json};
 
@@ -9,23 +9,27 @@ use super::image::Description;
 use crate::ui::size::{both, count, show_bytes};
 use crate::ui::time::Moment;
 
-pub fn described(info: &ImageInfo, superblock: &Superblock, tables: &[TablePlace]) -> Description {
+/// Bit of the flags for a marker after the header of each metadata block, in versions before 4.0.
+const MARKERS: u16 = 1 << 2;
+
+pub fn described(info: &ImageInfo, layout: &Layout, superblock: &Superblock, tables: &[TablePlace]) -> Description {
     Description {
-        members: members(info, superblock, tables),
-        lines: lines(info, superblock),
+        members: members(info, layout, superblock, tables),
+        lines: lines(info, layout, superblock),
         tables: table_lines(tables),
     }
 }
 
-fn flag_names(superblock: &Superblock) -> Vec<&'static str> {
-    flags::NAMES.iter().filter(|(bit, _)| superblock.flags & bit != 0).map(|(_, name)| *name).collect()
+fn flag_names(layout: &Layout, superblock: &Superblock) -> Vec<&'static str> {
+    let set = flags::NAMES.iter().filter(|(bit, _)| superblock.flags & bit != 0);
+    set.map(|(bit, name)| if *bit == MARKERS && layout.major < 4 { "markers" } else { *name }).collect()
 }
 
-fn lines(info: &ImageInfo, superblock: &Superblock) -> Vec<(&'static str, String)> {
-    let flags = flag_names(superblock);
+fn lines(info: &ImageInfo, layout: &Layout, superblock: &Superblock) -> Vec<(&'static str, String)> {
+    let flags = flag_names(layout, superblock);
     let created = superblock.created;
     vec![
-        ("Format", format!("SquashFS 4.0, at byte {} of the file", info.origin)),
+        ("Format", format!("{layout}, at byte {} of the file", info.origin)),
         ("Codec", info.codec.clone()),
         ("Block size", show_bytes(superblock.block_size.into())),
         ("Created", format!("{} UTC ({created})", Moment::of(created.into()).iso())),
@@ -48,10 +52,16 @@ fn table_lines(tables: &[TablePlace]) -> String {
     out
 }
 
-fn members(info: &ImageInfo, superblock: &Superblock, tables: &[TablePlace]) -> Vec<(&'static str, Value)> {
+fn members(
+    info: &ImageInfo,
+    layout: &Layout,
+    superblock: &Superblock,
+    tables: &[TablePlace],
+) -> Vec<(&'static str, Value)> {
     vec![
         ("format", json!("squashfs")),
-        ("version", json!("4.0")),
+        ("version", json!(format!("{}.{}", layout.major, layout.minor))),
+        ("byte_order", json!(layout.order.to_string())),
         ("offset", json!(info.origin)),
         ("codec", json!(info.codec)),
         ("block_size", json!(superblock.block_size.bytes())),
@@ -61,7 +71,7 @@ fn members(info: &ImageInfo, superblock: &Superblock, tables: &[TablePlace]) -> 
         ("fragment_blocks", json!(superblock.fragments)),
         ("ids", json!(superblock.ids)),
         ("flags", json!(superblock.flags)),
-        ("flag_names", json!(flag_names(superblock))),
+        ("flag_names", json!(flag_names(layout, superblock))),
         ("exportable", json!(superblock.export_table != u64::MAX)),
         ("xattr_tables", json!(superblock.xattr_table != u64::MAX)),
         ("root_inode", json!(superblock.root)),

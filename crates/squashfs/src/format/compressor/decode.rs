@@ -10,6 +10,7 @@ use packline_codec::{
 
 use crate::BlockSize;
 use crate::format::compressor::LZ4_LEGACY;
+use crate::format::layout::{ByteOrder, Layout};
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock, flags};
 use crate::format::wire::STORED;
 use crate::read::ReadError;
@@ -20,87 +21,129 @@ const LONGEST: usize = 64;
 /// Reads bytes of the image at an offset.
 type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
 
-/// The codec of an image, with its options.
-///
-/// # Errors
-/// [`ReadError::Corrupt`] for options that are too short or that the kernel rejects, [`ReadError::Unsupported`] for another version of lz4, and
-/// errors of `read`.
-pub(crate) fn codec(
-    superblock: &Superblock,
-    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<Spec, ReadError> {
-    let mut codec = default(superblock.compressor);
-    if superblock.flags & flags::OPTIONS == 0 {
-        return Ok(codec);
-    }
-    let bytes = options(superblock, &read)?;
-    match &mut codec {
-        Spec::Gzip(params) => gzip(params, &Options::new(&bytes, 8)?),
-        Spec::Xz(params) => xz(params, &Options::new(&bytes, 8)?, superblock.block_size)?,
-        Spec::Lzo(params) => lzo(params, &Options::new(&bytes, 8)?),
-        Spec::Lz4(params) => lz4(params, &Options::new(&bytes, 8)?)?,
-        Spec::Zstd(params) => zstd(params, &Options::new(&bytes, 4)?),
-        // The codec has no options, or no number in SquashFS.
-        Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => {}
-    }
-    Ok(codec)
+/// The compressor options of an image.
+#[derive(Clone, Copy)]
+pub(crate) struct StoredOptions<'o> {
+    pub(crate) superblock: &'o Superblock,
+    pub(crate) layout: &'o Layout,
+    pub(crate) read: ReadAt<'o>,
 }
 
-/// Invalid options that decoders ignore, and their valid values.
-///
-/// # Errors
-/// As [`codec`].
-pub(crate) fn oddities(
-    superblock: &Superblock,
-    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<Vec<(String, &'static str)>, ReadError> {
-    if superblock.flags & flags::OPTIONS == 0 {
-        let missing = superblock.compressor == 5;
-        return Ok(missing.then(|| ("no compressor options".to_string(), "those of lz4")).into_iter().collect());
+impl StoredOptions<'_> {
+    /// The codec of an image, with its options.
+    ///
+    /// # Errors
+    /// [`ReadError::Corrupt`] for options that are too short or that the kernel rejects, [`ReadError::Unsupported`] for another version of lz4, and
+    /// errors of reading.
+    pub(crate) fn codec(&self) -> Result<Spec, ReadError> {
+        let mut codec = default(self.superblock.compressor);
+        if !self.exist() {
+            return Ok(codec);
+        }
+        let bytes = self.bytes()?;
+        match &mut codec {
+            Spec::Gzip(params) => gzip(params, &self.options(&bytes, 8)?),
+            Spec::Xz(params) => xz(params, &self.options(&bytes, 8)?, self.superblock.block_size)?,
+            Spec::Lzo(params) => lzo(params, &self.options(&bytes, 8)?),
+            Spec::Lz4(params) => lz4(params, &self.options(&bytes, 8)?)?,
+            Spec::Zstd(params) => zstd(params, &self.options(&bytes, 4)?),
+            // The codec has no options, or no number in SquashFS.
+            Spec::None | Spec::Lzma(_) | Spec::Bzip2(_) | Spec::Huff0 | Spec::Zle => {}
+        }
+        Ok(codec)
     }
-    let bytes = options(superblock, &read)?;
-    if superblock.compressor == 2 {
-        return Ok(vec![(format!("compressor options of {} bytes", bytes.len()), "none, lzma has no options")]);
-    }
-    let Ok(options) = Options::new(&bytes, if superblock.compressor == 6 { 4 } else { 8 }) else { return Ok(vec![]) };
-    let within = |what: &str, number: u32, least: u32, most: u32, expected: &'static str| {
-        (!(least..=most).contains(&number)).then(|| (format!("compressor option: {what} {number}"), expected))
-    };
-    let bits = |what: &str, bits: u32, known: usize, expected: &'static str| {
-        (bits >> known != 0).then(|| (format!("compressor option: {what} {bits:#x}"), expected))
-    };
-    let found = match superblock.compressor {
-        1 => vec![
-            within("gzip level", options.word(0), 1, GzipParams::MAX_ZLIB_LEVEL, "1 to 9"),
-            within("gzip window", options.half(4).into(), 8, GzipParams::DEFAULT_WINDOW, "8 to 15"),
-            bits("gzip strategies", options.half(6).into(), Strategy::ALL.len(), "five bits"),
-        ],
-        3 => vec![
-            within("lzo algorithm", options.word(0), 0, LzoAlgorithm::ALL.len() as u32 - 1, "0 to 4"),
-            within("lzo level", options.word(4), 0, 9, "0 to 9"),
-        ],
-        4 => vec![bits("xz filters", options.word(4), Bcj::ALL.len(), "one bit for each known filter")],
-        5 => vec![bits("lz4 flags", options.word(4), 1, "0 or 1")],
-        6 => vec![within("zstd level", options.word(0), 1, ZstdParams::MAX_LEVEL.cast_unsigned(), "1 to 22")],
-        _ => vec![],
-    };
-    Ok(found.into_iter().flatten().collect())
-}
 
-/// Start of the data area: after the superblock and the options.
-///
-/// # Errors
-/// As [`codec`].
-pub(crate) fn data_start(
-    superblock: &Superblock,
-    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<u64, ReadError> {
-    if superblock.flags & flags::OPTIONS == 0 {
-        return Ok(SUPERBLOCK_BYTES);
+    /// Invalid options that decoders ignore, and their valid values.
+    ///
+    /// # Errors
+    /// As [`StoredOptions::codec`].
+    pub(crate) fn oddities(&self) -> Result<Vec<(String, &'static str)>, ReadError> {
+        let superblock = self.superblock;
+        if !self.exist() {
+            let missing = superblock.compressor == 5;
+            return Ok(missing.then(|| ("no compressor options".to_string(), "those of lz4")).into_iter().collect());
+        }
+        let bytes = self.bytes()?;
+        if superblock.compressor == 2 {
+            return Ok(vec![(format!("compressor options of {} bytes", bytes.len()), "none, lzma has no options")]);
+        }
+        let Ok(options) = self.options(&bytes, if superblock.compressor == 6 { 4 } else { 8 }) else {
+            return Ok(vec![]);
+        };
+        let within = |what: &str, number: u32, least: u32, most: u32, expected: &'static str| {
+            (!(least..=most).contains(&number)).then(|| (format!("compressor option: {what} {number}"), expected))
+        };
+        let bits = |what: &str, bits: u32, known: usize, expected: &'static str| {
+            (bits >> known != 0).then(|| (format!("compressor option: {what} {bits:#x}"), expected))
+        };
+        let found = match superblock.compressor {
+            1 => vec![
+                within("gzip level", options.word(0), 1, GzipParams::MAX_ZLIB_LEVEL, "1 to 9"),
+                within("gzip window", options.half(4).into(), 8, GzipParams::DEFAULT_WINDOW, "8 to 15"),
+                bits("gzip strategies", options.half(6).into(), Strategy::ALL.len(), "five bits"),
+            ],
+            3 => vec![
+                within("lzo algorithm", options.word(0), 0, LzoAlgorithm::ALL.len() as u32 - 1, "0 to 4"),
+                within("lzo level", options.word(4), 0, 9, "0 to 9"),
+            ],
+            4 => vec![bits("xz filters", options.word(4), Bcj::ALL.len(), "one bit for each known filter")],
+            5 => vec![bits("lz4 flags", options.word(4), 1, "0 or 1")],
+            6 => vec![within("zstd level", options.word(0), 1, ZstdParams::MAX_LEVEL.cast_unsigned(), "1 to 22")],
+            _ => vec![],
+        };
+        Ok(found.into_iter().flatten().collect())
     }
-    let mut header = [0; 2];
-    read(SUPERBLOCK_BYTES, &mut header)?;
-    Ok(SUPERBLOCK_BYTES + 2 + u64::from(u16::from_le_bytes(header) & !STORED))
+
+    /// Start of the data area: after the superblock and the options.
+    ///
+    /// # Errors
+    /// As [`StoredOptions::codec`].
+    pub(crate) fn data_start(&self) -> Result<u64, ReadError> {
+        if !self.exist() {
+            return Ok(self.layout.superblock_bytes());
+        }
+        Ok(SUPERBLOCK_BYTES + 2 + u64::from(self.header()? & !STORED))
+    }
+
+    /// Returns the bytes of the options, if the image has options.
+    ///
+    /// # Errors
+    /// As [`StoredOptions::codec`].
+    pub(crate) fn stored(&self) -> Result<Option<Vec<u8>>, ReadError> {
+        self.exist().then(|| self.bytes()).transpose()
+    }
+
+    fn exist(&self) -> bool {
+        !self.layout.is_old() && self.superblock.flags & flags::OPTIONS != 0
+    }
+
+    fn header(&self) -> Result<u16, ReadError> {
+        let mut header = [0; 2];
+        (self.read)(SUPERBLOCK_BYTES, &mut header)?;
+        Ok(self.layout.header_order.half(header))
+    }
+
+    /// Reads the bytes of the options: one stored metadata block after the superblock.
+    fn bytes(&self) -> Result<Vec<u8>, ReadError> {
+        let header = self.header()?;
+        let length = header & !STORED;
+        let end = SUPERBLOCK_BYTES + 2 + u64::from(length);
+        if header & STORED == 0 || length == 0 || end > self.superblock.inode_table {
+            let what = format!("compressor options with header {header:#06x}");
+            let expected = format!("a stored metadata block that ends before {}", self.superblock.inode_table);
+            return Err(ReadError::corrupt(SUPERBLOCK_BYTES, what, expected));
+        }
+        let mut bytes = vec![0; usize::from(length).min(LONGEST)];
+        (self.read)(SUPERBLOCK_BYTES + 2, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn options<'b>(&self, bytes: &'b [u8], least: usize) -> Result<Options<'b>, ReadError> {
+        if bytes.len() >= least {
+            return Ok(Options { bytes, order: self.layout.order });
+        }
+        Err(fault(format!("compressor options of {} bytes", bytes.len()), &format!("{least} at least")))
+    }
 }
 
 /// Returns the codec of a number that passed the superblock's check.
@@ -115,51 +158,20 @@ fn default(number: u16) -> Spec {
     }
 }
 
-/// Returns the bytes of the options, if the image has options.
-///
-/// # Errors
-/// As [`codec`].
-pub(crate) fn stored_options(
-    superblock: &Superblock,
-    read: impl Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<Option<Vec<u8>>, ReadError> {
-    if superblock.flags & flags::OPTIONS == 0 { Ok(None) } else { options(superblock, &read).map(Some) }
-}
-
-/// Reads the bytes of the options: one stored metadata block after the superblock.
-fn options(superblock: &Superblock, read: ReadAt<'_>) -> Result<Vec<u8>, ReadError> {
-    let mut header = [0; 2];
-    read(SUPERBLOCK_BYTES, &mut header)?;
-    let header = u16::from_le_bytes(header);
-    let length = header & !STORED;
-    let end = SUPERBLOCK_BYTES + 2 + u64::from(length);
-    if header & STORED == 0 || length == 0 || end > superblock.inode_table {
-        let what = format!("compressor options with header {header:#06x}");
-        let expected = format!("a stored metadata block that ends before {}", superblock.inode_table);
-        return Err(ReadError::corrupt(SUPERBLOCK_BYTES, what, expected));
-    }
-    let mut bytes = vec![0; usize::from(length).min(LONGEST)];
-    read(SUPERBLOCK_BYTES + 2, &mut bytes)?;
-    Ok(bytes)
-}
-
 /// Options that are long enough for the compressor.
-struct Options<'o>(&'o [u8]);
+struct Options<'o> {
+    bytes: &'o [u8],
+    order: ByteOrder,
+}
 
 impl Options<'_> {
-    fn new(bytes: &[u8], least: usize) -> Result<Options<'_>, ReadError> {
-        if bytes.len() >= least {
-            return Ok(Options(bytes));
-        }
-        Err(fault(format!("compressor options of {} bytes", bytes.len()), &format!("{least} at least")))
-    }
-
     fn half(&self, at: usize) -> u16 {
-        u16::from_le_bytes([self.0[at], self.0[at + 1]])
+        self.order.half([self.bytes[at], self.bytes[at + 1]])
     }
 
     fn word(&self, at: usize) -> u32 {
-        u32::from(self.half(at)) | u32::from(self.half(at + 2)) << 16
+        let bytes = &self.bytes[at..at + 4];
+        self.order.word([bytes[0], bytes[1], bytes[2], bytes[3]])
     }
 }
 
@@ -246,7 +258,8 @@ mod tests {
             buffer.copy_from_slice(bytes.ok_or_else(|| ReadError::internal("read past the block".into()))?);
             Ok(())
         };
-        codec(&superblock, read).map(|codec| codec.to_string()).map_err(|fault| fault.to_string())
+        let options = StoredOptions { superblock: &superblock, layout: &Layout::CURRENT, read: &read };
+        options.codec().map(|codec| codec.to_string()).map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -277,7 +290,8 @@ mod tests {
         let nothing = |_: u64, _: &mut [u8]| Err(ReadError::internal("nothing is to be read".into()));
         for (compressor, name) in [(1, "gzip"), (2, "lzma"), (3, "lzo"), (4, "xz"), (5, "lz4"), (6, "zstd")] {
             let superblock = Superblock { compressor, flags: 0, ..sound() };
-            assert_eq!(codec(&superblock, nothing).unwrap().to_string(), name);
+            let options = StoredOptions { superblock: &superblock, layout: &Layout::CURRENT, read: &nothing };
+            assert_eq!(options.codec().unwrap().to_string(), name);
         }
     }
 

@@ -8,6 +8,7 @@
 //! two blocks, however long the listing is. A shorter listing would gain nothing, and its inode would grow.
 
 pub(crate) mod listing;
+pub(crate) mod old;
 
 use packline_codec::METADATA_BLOCK_SIZE;
 use packline_tree::{Content, NodeId, Tree};

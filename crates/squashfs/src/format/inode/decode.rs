@@ -8,6 +8,7 @@ use packline_tree::{Device, Meta};
 
 use crate::TailPlace;
 use crate::format::inode::{EXTENDED, NO_FRAGMENT, NO_XATTR, UNSTORED};
+use crate::format::layout::ByteOrder;
 use crate::format::superblock::Superblock;
 use crate::format::tables::decode::Tables;
 use crate::read::inode::node_type;
@@ -23,6 +24,8 @@ pub(crate) struct Rules<'i> {
     pub(crate) superblock: &'i Superblock,
     pub(crate) tables: &'i Tables,
     pub(crate) ids: &'i [u32],
+    /// Number of ids that are owners, in versions before 4.0.
+    pub(crate) owners: usize,
 }
 
 /// The common start of inodes of all types.
@@ -33,10 +36,35 @@ struct Head {
 }
 
 /// The fields after the head.
-struct Body {
-    links: u32,
-    xattr: u32,
-    node: Node,
+pub(super) struct Body {
+    pub(super) links: u32,
+    pub(super) xattr: u32,
+    pub(super) node: Node,
+}
+
+/// The content of a regular file, as its inode states it.
+pub(super) struct Content {
+    pub(super) links: u32,
+    pub(super) size: u64,
+    pub(super) sparse: u64,
+    pub(super) start: u64,
+    pub(super) fragment: u32,
+    pub(super) offset: u32,
+    pub(super) xattr: u32,
+}
+
+/// A directory, as its inode states it.
+pub(super) struct Subtree {
+    pub(super) links: u32,
+    /// Length of the listing in bytes.
+    pub(super) length: u32,
+    /// Start of the listing's metadata block in the directory table.
+    pub(super) block: u32,
+    pub(super) offset: u16,
+    pub(super) parent: u32,
+    /// Number of entries of the index.
+    pub(super) indices: u16,
+    pub(super) xattr: u32,
 }
 
 /// Reads the inode at `at` with a cursor of the inode table.
@@ -48,19 +76,21 @@ pub(crate) fn decode(rules: &Rules<'_>, cursor: &mut Cursor, at: InodeRef) -> Re
         return Err(ReadError::corrupt(place.block, what, format!("a block before {length}, an offset before 8192")));
     }
     cursor.seek(place);
-    let kind = cursor.read_u16()?;
-    let decoder = Decoder { rules, cursor, at: place };
-    decoder.inode(kind, at)
+    let order = cursor.layout().order;
+    let decoder = Decoder { rules, order, cursor, at: place };
+    if decoder.cursor.layout().is_old() { decoder.old_inode(at) } else { decoder.inode(at) }
 }
 
-struct Decoder<'d> {
-    rules: &'d Rules<'d>,
-    cursor: &'d mut Cursor,
+pub(super) struct Decoder<'d> {
+    pub(super) rules: &'d Rules<'d>,
+    order: ByteOrder,
+    pub(super) cursor: &'d mut Cursor,
     at: MetaPlace,
 }
 
 impl Decoder<'_> {
-    fn inode(mut self, kind: u16, at: InodeRef) -> Result<Inode, ReadError> {
+    fn inode(mut self, at: InodeRef) -> Result<Inode, ReadError> {
+        let kind = self.cursor.read_u16()?;
         let extended = kind > EXTENDED;
         let Some(basic) = node_type(if extended { kind - EXTENDED } else { kind }) else {
             return Err(self.fault(format!("inode of type {kind}"), "1 to 14"));
@@ -82,15 +112,20 @@ impl Decoder<'_> {
     /// Permissions u16, owner u16, group u16, time u32, number u32; the type has been read.
     fn head(&mut self, extended: bool) -> Result<Head, ReadError> {
         let bytes: [u8; 14] = self.cursor.array()?;
-        let [mode, uid, gid] = [0, 2, 4].map(|at| u16::from_le_bytes([bytes[at], bytes[at + 1]]));
-        let [mtime, number] = words(&bytes[6..]);
-        let most = self.rules.superblock.inodes;
-        if !(1..=most).contains(&number) {
-            return Err(self.fault(format!("inode number {number}"), &format!("1 to {most}")));
-        }
+        let [mode, uid, gid] = [0, 2, 4].map(|at| self.order.half([bytes[at], bytes[at + 1]]));
+        let [mtime, number] = words(self.order, &bytes[6..]);
+        self.check_number(number)?;
         let [uid, gid] = [self.id(uid)?, self.id(gid)?];
         let meta = Meta::new(mode & 0o7777, uid, gid, i64::from(mtime));
         Ok(Head { meta, number, extended })
+    }
+
+    pub(super) fn check_number(&self, number: u32) -> Result<(), ReadError> {
+        let most = self.rules.superblock.inodes;
+        if (1..=most).contains(&number) {
+            return Ok(());
+        }
+        Err(self.fault(format!("inode number {number}"), &format!("1 to {most}")))
     }
 
     fn id(&self, index: u16) -> Result<u32, ReadError> {
@@ -118,25 +153,35 @@ impl Decoder<'_> {
     }
 
     fn directory(&mut self, extended: bool) -> Result<Body, ReadError> {
+        let order = self.order;
         let (links, size, block, parent, indices, offset, xattr);
         if extended {
             let bytes: [u8; 24] = self.cursor.array()?;
-            [links, size, block, parent] = words(&bytes);
-            let [halves] = words(&bytes[16..]);
-            [xattr] = words(&bytes[20..]);
-            indices = halves as u16;
-            offset = (halves >> 16) as u16;
+            [links, size, block, parent] = words(order, &bytes);
+            [indices, offset] = [16, 18].map(|at| order.half([bytes[at], bytes[at + 1]]));
+            [xattr] = words(order, &bytes[20..]);
         } else {
             let bytes: [u8; 16] = self.cursor.array()?;
-            let halves;
-            [block, links, halves, parent] = words(&bytes);
-            size = halves & 0xffff;
-            offset = (halves >> 16) as u16;
+            [block, links] = words(order, &bytes);
+            size = order.half([bytes[8], bytes[9]]).into();
+            offset = order.half([bytes[10], bytes[11]]);
+            [parent] = words(order, &bytes[12..]);
             indices = 0;
             xattr = NO_XATTR;
         }
+        let length = self.listing_length(size)?;
+        self.subtree(Subtree { links, length, block, offset, parent, indices, xattr })
+    }
+
+    /// Returns the length of the listing of a directory of a size.
+    pub(super) fn listing_length(&self, size: u32) -> Result<u32, ReadError> {
         let length = size.checked_sub(UNSTORED);
-        let length = length.ok_or_else(|| self.fault(format!("directory of size {size}"), "3 at least"))?;
+        length.ok_or_else(|| self.fault(format!("directory of size {size}"), "3 at least"))
+    }
+
+    /// Checks a directory. The cursor is at its index.
+    pub(super) fn subtree(&self, stated: Subtree) -> Result<Body, ReadError> {
+        let Subtree { links, length, block, offset, parent, indices, xattr } = stated;
         let area = &self.rules.tables.directories;
         let listing = MetaPlace { block: area.start + u64::from(block), offset };
         if length > 0 && (listing.block >= area.end || usize::from(offset) >= METADATA_BLOCK_SIZE) {
@@ -148,21 +193,22 @@ impl Decoder<'_> {
     }
 
     fn file(&mut self, extended: bool) -> Result<Body, ReadError> {
-        let (start, size, sparse, links, fragment, offset, xattr);
+        let order = self.order;
         if extended {
             let bytes: [u8; 40] = self.cursor.array()?;
-            [start, size, sparse] = [0, 8, 16].map(|at| long(&bytes[at..]));
-            [links, fragment, offset, xattr] = words(&bytes[24..]);
-        } else {
-            let [low, length];
-            let bytes: [u8; 16] = self.cursor.array()?;
-            [low, fragment, offset, length] = words(&bytes);
-            start = u64::from(low);
-            size = u64::from(length);
-            sparse = 0;
-            links = 1;
-            xattr = NO_XATTR;
+            let [start, size, sparse] = [0, 8, 16].map(|at| long(order, &bytes[at..]));
+            let [links, fragment, offset, xattr] = words(order, &bytes[24..]);
+            return self.content(Content { links, size, sparse, start, fragment, offset, xattr });
         }
+        let bytes: [u8; 16] = self.cursor.array()?;
+        let [start, fragment, offset, size] = words(order, &bytes);
+        let [start, size] = [start, size].map(u64::from);
+        self.content(Content { links: 1, size, sparse: 0, start, fragment, offset, xattr: NO_XATTR })
+    }
+
+    /// Checks the content of a file. The cursor is at its size words.
+    pub(super) fn content(&self, stated: Content) -> Result<Body, ReadError> {
+        let Content { links, size, sparse, start, fragment, offset, xattr } = stated;
         let tail = self.tail(size, fragment, offset)?;
         let block_size = u64::from(self.rules.superblock.block_size);
         let blocks = if fragment == NO_FRAGMENT { size.div_ceil(block_size) } else { size / block_size };
@@ -190,7 +236,7 @@ impl Decoder<'_> {
 
     /// Checks that the size words fit into the inode table, at any compression ratio, and the blocks into the image.
     fn check_extent(&self, size: u64, start: u64, blocks: u64) -> Result<(), ReadError> {
-        let space = self.cursor.space() / 4;
+        let space = self.cursor.space() / self.cursor.layout().word_bytes();
         if i64::try_from(size).is_err() || blocks > space {
             let expected = format!("at most {space} blocks, which fit into the inode table");
             return Err(self.fault(format!("file of {size} bytes, {blocks} blocks"), &expected));
@@ -203,7 +249,13 @@ impl Decoder<'_> {
     }
 
     fn symlink(&mut self, extended: bool) -> Result<Body, ReadError> {
-        let [links, length] = words(&self.cursor.array::<8>()?);
+        let [links, length] = words(self.order, &self.cursor.array::<8>()?);
+        let target = self.target(length)?;
+        Ok(Body { links, xattr: self.last_xattr(extended)?, node: Node::Symlink(target) })
+    }
+
+    /// Reads the target of a symbolic link.
+    pub(super) fn target(&mut self, length: u32) -> Result<Vec<u8>, ReadError> {
         if !(1..=LONGEST_TARGET).contains(&length) {
             return Err(self.fault(format!("symbolic link of {length} bytes"), "1 to 65535"));
         }
@@ -212,11 +264,11 @@ impl Decoder<'_> {
         if memchr::memchr(0, &target).is_some() {
             return Err(self.fault("symbolic link with a NUL byte in its target".into(), "a target without NUL"));
         }
-        Ok(Body { links, xattr: self.last_xattr(extended)?, node: Node::Symlink(target) })
+        Ok(target)
     }
 
     fn device(&mut self, kind: NodeType, extended: bool) -> Result<Body, ReadError> {
-        let [links, word] = words(&self.cursor.array::<8>()?);
+        let [links, word] = words(self.order, &self.cursor.array::<8>()?);
         let device = Device { major: word >> 8 & 0xfff, minor: word & 0xff | word >> 12 & 0xf_ff00 };
         let node = match kind {
             NodeType::BlockDevice => Node::BlockDevice(device),
@@ -234,20 +286,24 @@ impl Decoder<'_> {
         if extended { self.cursor.read_u32() } else { Ok(NO_XATTR) }
     }
 
-    fn fault(&self, what: String, expected: &str) -> ReadError {
+    pub(super) fn fault(&self, what: String, expected: &str) -> ReadError {
         let what = format!("{what} in the inode at offset {} of the metadata block", self.at.offset);
         ReadError::corrupt(self.at.block, what, expected)
     }
 }
 
 /// Returns the first `N` numbers of four bytes.
-fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
+fn words<const N: usize>(order: ByteOrder, bytes: &[u8]) -> [u32; N] {
     std::array::from_fn(|word| {
-        bytes[word * 4..word * 4 + 4].iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))
+        let at = word * 4;
+        order.word([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     })
 }
 
-fn long(bytes: &[u8]) -> u64 {
-    let [low, high] = words(bytes);
-    u64::from(low) | u64::from(high) << 32
+fn long(order: ByteOrder, bytes: &[u8]) -> u64 {
+    let [first, second] = words(order, bytes).map(u64::from);
+    match order {
+        ByteOrder::Little => first | second << 32,
+        ByteOrder::Big => first << 32 | second,
+    }
 }

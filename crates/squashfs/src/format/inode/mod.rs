@@ -4,6 +4,7 @@
 //! modification time u32, number u32. The rest depends on the type; see the functions below.
 
 pub(crate) mod decode;
+mod old;
 
 use packline_tree::{Device, Meta};
 

@@ -3,6 +3,7 @@
 
 use packline_codec::METADATA_BLOCK_SIZE;
 
+use crate::format::layout::{ByteOrder, Fields};
 use crate::format::superblock::{NO_TABLE, Superblock};
 use crate::read::ReadError;
 use crate::read::metadata::{Area, Cursor, MetaPlace, Store};
@@ -14,8 +15,8 @@ const KEPT_BYTES: u64 = 1 << 20;
 const LONGEST: u64 = METADATA_BLOCK_SIZE as u64 + 2;
 /// Header of the xattr table: start of the key-value table u64, sets u32, zero u32.
 const XATTR_HEADER: u64 = 16;
-/// Length in bytes of an entry of the fragment table and of the table of xattr sets.
-pub(crate) const ENTRY_BYTES: u64 = 16;
+/// Length in bytes of an entry of the table of xattr sets.
+const ENTRY_BYTES: u64 = 16;
 
 /// A table of entries of one size. An index of offsets leads to its metadata blocks.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Indexed {
     width: u64,
     /// Start of the index; it ends with the last complete offset.
     pub(crate) index: u64,
+    /// Size of an offset in the index in bytes.
+    pub(crate) offset_bytes: u64,
     /// The cached offsets of the index.
     kept: Vec<u64>,
 }
@@ -48,8 +51,8 @@ pub(crate) struct Tables {
     pub(crate) fragments: Option<Indexed>,
     /// Inodes by number.
     pub(crate) exports: Option<Indexed>,
-    /// Owners and groups.
-    pub(crate) ids: Indexed,
+    /// Owners and groups; `None` in versions before 4.0, which do not compress them.
+    pub(crate) ids: Option<Indexed>,
     pub(crate) xattrs: Option<XattrTables>,
 }
 
@@ -75,16 +78,19 @@ impl Tables {
             next,
             ..ExpectedIndex::strict("id table", superblock.id_table, u64::from(superblock.ids), 4)
         };
-        let ids = plan.read(store)?;
+        let ids = (!store.layout().is_old()).then(|| plan.read(store)).transpose()?;
         let inodes = u64::from(superblock.inodes);
+        let ids_start = ids.as_ref().map_or(superblock.id_table, |ids| ids.area.start);
         let plan = ExpectedIndex {
-            next: ids.area.start,
+            next: ids_start,
+            strict: !store.layout().is_old(),
             ..ExpectedIndex::strict("export table", superblock.export_table, inodes, 8)
         };
         let exports = (superblock.export_table != NO_TABLE).then(|| plan.read(store)).transpose()?;
-        let next = exports.as_ref().map_or(ids.area.start, |exports| exports.area.start);
+        let next = exports.as_ref().map_or(ids_start, |exports| exports.area.start);
         let count = u64::from(superblock.fragments);
-        let plan = ExpectedIndex::strict("fragment table", superblock.fragment_table, count, ENTRY_BYTES);
+        let width = store.layout().fragment_bytes();
+        let plan = ExpectedIndex::strict("fragment table", superblock.fragment_table, count, width);
         let plan = ExpectedIndex { next, strict: false, ..plan };
         let fragments = (count > 0).then(|| plan.read(store)).transpose()?;
         let end = fragments.as_ref().map_or(next, |fragments| fragments.area.start);
@@ -117,9 +123,10 @@ impl XattrTables {
         }
         let mut header = [0; XATTR_HEADER as usize];
         store.read(start, &mut header)?;
-        let [values, sets] = [0, 8].map(|at| long(&header[at..at + 8]));
+        let mut fields = Fields::new(header, store.layout().order);
+        let values = fields.long(64);
+        let count = fields.long(32);
         let index = start + XATTR_HEADER;
-        let count = sets & u64::from(u32::MAX);
         let plan = ExpectedIndex { next: end, ..ExpectedIndex::strict("xattr table", index, count, ENTRY_BYTES) };
         let sets = plan.read_before(store, start)?;
         let before = superblock.id_table;
@@ -146,7 +153,8 @@ impl ExpectedIndex {
         if self.count == 0 {
             return Err(ReadError::corrupt(self.index, format!("{} of 0 entries", self.name), "at least 1"));
         }
-        let length = self.blocks() * 8;
+        let offset_bytes = store.layout().offset_bytes();
+        let length = self.blocks() * offset_bytes;
         let space = self.next.saturating_sub(self.index);
         if length > space || self.strict && length != space {
             let what = format!("{} of {} entries, with {space} bytes for its index", self.name, self.count);
@@ -154,7 +162,7 @@ impl ExpectedIndex {
         }
         let kept = self.load(store, end)?;
         let area = Area { name: self.name, start: kept[0], end };
-        Ok(Indexed { area, count: self.count, width: self.width, index: self.index, kept })
+        Ok(Indexed { area, count: self.count, width: self.width, index: self.index, offset_bytes, kept })
     }
 
     fn blocks(&self) -> u64 {
@@ -166,11 +174,12 @@ impl ExpectedIndex {
         let mut first = Vec::new();
         let mut before = None;
         let mut at = 0;
-        while at < self.blocks() * 8 {
-            let mut bytes = vec![0; (self.blocks() * 8 - at).min(KEPT_BYTES) as usize];
+        let width = store.layout().offset_bytes();
+        while at < self.blocks() * width {
+            let mut bytes = vec![0; (self.blocks() * width - at).min(KEPT_BYTES) as usize];
             store.read(self.index + at, &mut bytes)?;
-            let piece: Vec<u64> = bytes.chunks_exact(8).map(long).collect();
-            for (place, start) in (self.index + at..).step_by(8).zip(&piece) {
+            let piece: Vec<u64> = bytes.chunks_exact(width as usize).map(|bytes| offset(store, bytes)).collect();
+            for (place, start) in (self.index + at..).step_by(width as usize).zip(&piece) {
                 self.check(place, before.replace(*start), *start, end)?;
             }
             at += bytes.len() as u64;
@@ -184,7 +193,7 @@ impl ExpectedIndex {
     fn check(&self, place: u64, before: Option<u64>, start: u64, end: u64) -> Result<(), ReadError> {
         let near = |before: u64| start > before && (!self.strict || start - before <= LONGEST);
         let follows = before.is_none_or(|before| !self.strict || near(before));
-        if start < end && start >= crate::format::superblock::SUPERBLOCK_BYTES && follows {
+        if start < end && start > 0 && follows {
             return Ok(());
         }
         let after = before.map_or(String::new(), |before| format!(", at most {LONGEST} after {before}"));
@@ -204,7 +213,7 @@ impl ExpectedIndex {
 impl Indexed {
     /// End of the index.
     pub(crate) fn end_of_index(&self) -> u64 {
-        self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * 8
+        self.index + (self.count * self.width).div_ceil(METADATA_BLOCK_SIZE as u64) * self.offset_bytes
     }
 
     /// Returns a cursor at an entry, which must exist.
@@ -221,11 +230,17 @@ impl Indexed {
             return Ok(*start);
         }
         let mut start = [0; 8];
-        store.read(self.index + number * 8, &mut start)?;
-        Ok(u64::from_le_bytes(start))
+        let start = &mut start[..self.offset_bytes as usize];
+        store.read(self.index + number * self.offset_bytes, start)?;
+        Ok(offset(store, start))
     }
 }
 
-fn long(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))
+/// Decodes an offset of four or eight bytes.
+fn offset(store: &Store, bytes: &[u8]) -> u64 {
+    let add = |all, byte: &u8| all << 8 | u64::from(*byte);
+    match store.layout().order {
+        ByteOrder::Little => bytes.iter().rev().fold(0, add),
+        ByteOrder::Big => bytes.iter().fold(0, add),
+    }
 }

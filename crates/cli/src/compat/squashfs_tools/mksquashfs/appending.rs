@@ -54,6 +54,10 @@ impl Appending {
             return refused("a block device is not appended to");
         }
         let image = place.at(0).open_squashfs(metadata_cache(memory))?;
+        let layout = image.image.layout();
+        if !layout.is_current() {
+            return refused(&format!("{layout} is not appended to"));
+        }
         let directory = root_becomes.map(root_name).transpose()?.unwrap_or_default();
         Ok(Some(Appending { image, directory }))
     }

@@ -2,6 +2,7 @@
 
 use packline::requests::SquashFsImage;
 use packline_codec::{Bcj, Choice, LzoAlgorithm, Strategy};
+use packline_squashfs::read::{ByteOrder, Layout};
 use packline_squashfs::{Superblock, flags};
 
 use crate::ui::escape::Escape;
@@ -12,6 +13,9 @@ use crate::ui::time::Moment;
 /// The name of the table of sets of extended attributes.
 const XATTR_SETS: &str = "xattr table";
 
+/// The flag of versions before 4.0 for a marker after the header of each metadata block.
+const CHECK_DATA: u16 = 1 << 2;
+
 /// lz4's flag for high compression, and the flag for a level after it.
 const LZ4_HC: u32 = 1;
 const LZ4_LEVEL: u32 = 2;
@@ -19,6 +23,13 @@ const LZ4_LEVEL: u32 = 2;
 /// Prints the superblock; `utc_offset` gives the local creation time.
 pub fn print(image: &SquashFsImage, utc_offset: fn(i64) -> i64, io: &mut Io) -> Result<(), Failure> {
     let superblock = image.image.superblock();
+    let layout = image.image.layout();
+    if layout.major < 4 {
+        let created = i64::from(superblock.created);
+        let created = Moment::of(created + utc_offset(created)).asctime();
+        let counts = image.image.id_counts();
+        return io.print(&old_text(superblock, layout, &image.display_path.escaped(), &created, counts));
+    }
     let stored = image.image.compressor_options().map_err(|cause| image.fault(cause))?;
     let options = stored.map_or(String::new(), |bytes| options_text(superblock.compressor, &bytes));
     let xattr_sets = image.image.table_places().into_iter().find(|place| place.name == XATTR_SETS);
@@ -77,6 +88,53 @@ fn text(superblock: &Superblock, name: &str, created: &str, options: &str, xattr
     if !flag(flags::NO_XATTRS) {
         out.push_str(&format!("Number of xattr ids {xattr_sets}\n"));
     }
+    out
+}
+
+/// The text for versions before 4.0. `counts`: owners and groups.
+fn old_text(
+    superblock: &Superblock,
+    layout: &Layout,
+    name: &str,
+    created: &str,
+    (owners, groups): (usize, usize),
+) -> String {
+    let flag = |bit: u16| superblock.flags & bit != 0;
+    let un = |bit: u16| if flag(bit) { "un" } else { "" };
+    let not = |yes: bool| if yes { "" } else { "not " };
+    let bytes = superblock.bytes_used;
+    let kilo = bytes as f64 / 1024.0;
+    let mega = bytes as f64 / (1024.0 * 1024.0);
+    let order = if layout.order == ByteOrder::Big { "big endian" } else { "little endian" };
+    let mut out = format!(
+        "Found a valid {order} SQUASHFS {}:{} superblock on {name}.\n\
+         Creation or last append time {created}\n\
+         Filesystem size {bytes} bytes ({kilo:.2} Kbytes / {mega:.2} Mbytes)\n\
+         Block size {}\n\
+         Filesystem is {}exportable via NFS\n\
+         Inodes are {}compressed\n\
+         Data is {}compressed\n",
+        layout.major,
+        layout.minor,
+        superblock.block_size,
+        not(flag(flags::EXPORTABLE)),
+        un(flags::STORED_INODES),
+        un(flags::STORED_DATA),
+    );
+    let has_fragments = layout.major > 1;
+    if has_fragments && flag(flags::NO_FRAGMENTS) {
+        out.push_str("Fragments are not stored\n");
+    } else if has_fragments {
+        out.push_str(&format!("Fragments are {}compressed\n", un(flags::STORED_FRAGMENTS)));
+        out.push_str(&format!("Always-use-fragments option is {}specified\n", not(flag(flags::ALWAYS_FRAGMENTS))));
+    }
+    out.push_str(&format!("Check data is {}present in the filesystem\n", not(flag(CHECK_DATA))));
+    out.push_str(&format!("Duplicates are {}removed\n", not(!has_fragments || flag(flags::DUPLICATES))));
+    if has_fragments {
+        out.push_str(&format!("Number of fragments {}\n", superblock.fragments));
+    }
+    let inodes = superblock.inodes;
+    out.push_str(&format!("Number of inodes {inodes}\nNumber of uids {owners}\nNumber of gids {groups}\n"));
     out
 }
 

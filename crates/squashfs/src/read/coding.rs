@@ -1,7 +1,7 @@
 //! How blocks are compressed. Images of vendors do not say it: versions before 4.0 have no number for LZMA, and there are several forms of LZMA.
 
 use packline_codec::{CodecError, Decoder, LzmaParams, METADATA_BLOCK_SIZE, Spec, WrappedLzma};
-use packline_volume::ReadError;
+use packline_volume::{ReadAt, ReadError};
 
 use super::metadata::DECODER_MEMORY;
 use crate::format::layout::{ByteOrder, Layout};
@@ -29,7 +29,7 @@ impl Coding {
         spec: Spec,
         superblock: &Superblock,
         layout: &Layout,
-        read: &dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>,
+        read: ReadAt<'_>,
     ) -> Result<Coding, ReadError> {
         let is_gzip = matches!(spec, Spec::Gzip(_));
         let stated = Coding { spec, wrapped: None, is_standard: true };
@@ -57,11 +57,7 @@ impl Coding {
 }
 
 /// Returns the byte order of the headers of metadata blocks: that in which the blocks of the inode table end where the directory table starts.
-pub(super) fn header_order(
-    superblock: &Superblock,
-    layout: &Layout,
-    read: &dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<ByteOrder, ReadError> {
+pub(super) fn header_order(superblock: &Superblock, layout: &Layout, read: ReadAt<'_>) -> Result<ByteOrder, ReadError> {
     if layout.is_old() || layout.order == ByteOrder::Little {
         return Ok(layout.order);
     }
@@ -94,12 +90,7 @@ struct FirstBlock {
 }
 
 /// Returns `None` if the block is stored, or is not within the table.
-fn first_block(
-    start: u64,
-    end: u64,
-    layout: &Layout,
-    read: &dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>,
-) -> Result<Option<FirstBlock>, ReadError> {
+fn first_block(start: u64, end: u64, layout: &Layout, read: ReadAt<'_>) -> Result<Option<FirstBlock>, ReadError> {
     let payload_start = start.saturating_add(layout.header_bytes());
     let mut header = [0; 2];
     if payload_start >= end {

@@ -24,7 +24,7 @@ pub struct Platform {
     pub emulator: &'static str,
 }
 
-/// All processors that are tried. The first two are released. The emulator of x86-64 has a processor without AVX by default.
+/// All processors that are tried. The first two are released. QEMU_CPU=Westmere gives the emulated x86-64 no AVX.
 pub const PLATFORMS: [Platform; 6] = [
     Platform {
         triple: "x86_64-unknown-linux-gnu",

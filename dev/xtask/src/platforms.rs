@@ -83,7 +83,7 @@ fn try_one(platform: &Platform, options: &Options) -> Result<(), String> {
 }
 
 /// Whether this machine runs a program of another platform without emulation: processors with 64 bits can have a mode with 32 bits. Programs
-/// of its own platform are emulated, because the emulated processor lacks AVX2.
+/// of its own platform are emulated, so that QEMU_CPU can choose a processor without AVX2.
 fn runs_here(platform: &Platform, binary: &Path) -> bool {
     !platform.is_here() && shell::output(Command::new(binary).arg("--version")).is_ok()
 }

@@ -9,6 +9,8 @@ use packline_runtime::process_limit;
 
 /// Address space in bytes that a thread reserves: its stack, and the arena from which glibc allocates.
 const RESERVED_BY_THREAD: u64 = 66 << 20;
+/// Address space in bytes of any process with words of 32 bits: some kernels keep the last quarter for themselves.
+const NARROW: u64 = 3 << 30;
 
 /// Returns the number of workers to start: one for each processor, but not more than the address space has room for.
 pub fn processors() -> usize {
@@ -75,10 +77,15 @@ fn memory_in_address_space(workers: usize) -> Option<u64> {
     Some(memory_in(free_address_space()?, workers))
 }
 
-/// Returns the address space that this process may still map, in bytes; `None` without a limit (`ulimit -v`).
+/// Returns the address space that this process may still map, in bytes; `None` without a limit (`ulimit -v`, or words of 32 bits).
 fn free_address_space() -> Option<u64> {
-    let limit = process_limit("Max address space")?;
+    let limit = process_limit("Max address space");
+    let limit = limit_of_words(limit, usize::BITS)?;
     Some(free_of(limit, &fs::read_to_string("/proc/self/status").ok()?))
+}
+
+fn limit_of_words(limit: Option<u64>, bits: u32) -> Option<u64> {
+    limit.into_iter().chain((bits == u32::BITS).then_some(NARROW)).min()
 }
 
 fn free_of(limit: u64, status: &str) -> u64 {
@@ -161,6 +168,8 @@ mod tests {
     fn address_space_limits_memory_and_workers() {
         assert_eq!(free_of(100 << 20, "VmPeak:\t 9 kB\nVmSize:\t   4096 kB\n"), 96 << 20);
         assert_eq!(free_of(1, "VmSize:\t   4096 kB\n"), 0);
+        assert_eq!((limit_of_words(None, 64), limit_of_words(Some(7), 64)), (None, Some(7)));
+        assert_eq!((limit_of_words(None, 32), limit_of_words(Some(7), 32)), (Some(NARROW), Some(7)));
         assert_eq!((memory_in(0, 1), memory_in(100 << 20, 1)), (BASE, BASE + (50 << 20)));
         assert_eq!(memory_in(100 << 20, 0), BASE + (100 << 20));
         assert_eq!((threads_in(0), threads_in(1 << 30)), (1, 7));

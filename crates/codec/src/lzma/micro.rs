@@ -139,7 +139,7 @@ impl MicroDecoder {
 
     /// Memory of a decoder in bytes.
     pub(crate) fn memory(dict_size: u32) -> usize {
-        DECODER_MEMORY + MIN_DICT.max(dict_size as usize)
+        DECODER_MEMORY.saturating_add(MIN_DICT.max(dict_size as usize))
     }
 
     /// Fills `dst` with the content of a block, or with the start of it.

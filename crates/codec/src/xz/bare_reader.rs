@@ -67,7 +67,7 @@ impl<R: BufRead> RawLzmaReader<R> {
 impl RawLzmaReader<&[u8]> {
     /// Upper bound in bytes of the memory of a reader, without its source and its output.
     pub fn memory(dict_size: u32) -> usize {
-        STATE + MIN_DICT.max(dict_size as usize)
+        STATE.saturating_add(MIN_DICT.max(dict_size as usize))
     }
 }
 

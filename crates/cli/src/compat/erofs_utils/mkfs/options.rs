@@ -197,8 +197,8 @@ pub struct IdleOptions {
     /// Accepted without effect: all metadata is in one zone
     #[arg(long = "MZ", value_name = "PARTS", num_args = 0..=1, require_equals = true, value_parser = text(zones))]
     metadata_zone: Option<()>,
-    /// Accepted without effect if it has a value: directories are not compressed, as with --zD=1 of erofs-utils 1.9.3. Without a value it asks for
-    /// compressed directories, which are not supported yet
+    /// Accepted without effect: directories are not compressed, as with --zD=1 of erofs-utils 1.9.3. Without a value, --zD asks for compressed
+    /// directories, which are not supported yet
     #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, require_equals = true)]
     compressed_directories: Option<Option<String>>,
     /// Accepted without effect: --incremental writes a complete image, so no space is reserved in the root

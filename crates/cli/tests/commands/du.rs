@@ -254,7 +254,7 @@ fn tars_have_sizes_of_contents() {
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(lines, ["SIZE FILES NAME", "782K 3 bin/", "489K 3 doc/", "3.0K 1 (files in ./)", "1.3M 7 total"]);
     }
-    let refused = sandbox.refused(&["du", "--duplicates", "tree.tar"]);
+    let refused = sandbox.bad(2, &["du", "--duplicates", "tree.tar"]);
     assert!(refused.contains("--duplicates: works only with an image"), "{refused}");
 }
 
@@ -264,9 +264,9 @@ fn rejects_wrong_use() {
     packed(&sandbox, &tree(), "x.sqfs", &[]);
     let missing = sandbox.bad(1, &["du", "x.sqfs", "nope"]);
     assert!(missing.contains("nope: there is no such entry (expected the path of an entry)"), "{missing}");
-    let refused = sandbox.refused(&["du", "--by", "file", "--all", "x.sqfs"]);
+    let refused = sandbox.bad(2, &["du", "--by", "file", "--all", "x.sqfs"]);
     assert!(refused.contains("--all: works only with --by directory"), "{refused}");
-    let refused = sandbox.refused(&["du", "--force", "x.sqfs"]);
+    let refused = sandbox.bad(2, &["du", "--force", "x.sqfs"]);
     assert!(refused.contains("--force: has no effect without --html"), "{refused}");
     sandbox.write("page.html", "mine");
     let exists = sandbox.bad(1, &["du", "--html", "page.html", "x.sqfs"]);
@@ -329,10 +329,10 @@ fn info_and_list_show_stored_bytes() {
         let words: Vec<&str> = long.split_whitespace().collect();
         assert_eq!(words[2..4], ["500000", stored("doc/large.txt").to_string().as_str()], "{long}");
     }
-    let refused = sandbox.refused(&["list", "--stored", "x.sqfs"]);
+    let refused = sandbox.bad(2, &["list", "--stored", "x.sqfs"]);
     assert!(refused.contains("--stored: has no effect without --long or --json"), "{refused}");
-    let refused = sandbox.refused(&["list", "-l", "--stored", "tree.tar"]);
+    let refused = sandbox.bad(2, &["list", "-l", "--stored", "tree.tar"]);
     assert!(refused.contains("--stored: has no effect on a tar"), "{refused}");
-    let refused = sandbox.refused(&["info", "--top", "3", "tree.tar"]);
+    let refused = sandbox.bad(2, &["info", "--top", "3", "tree.tar"]);
     assert!(refused.contains("--top: has no effect on a tar"), "{refused}");
 }

@@ -75,6 +75,10 @@ fn differs(stage: &Stage, line: &Line, source: &Snapshot) -> Result<(), String> 
     }
     let mut expected = source.clone();
     line.changes.iter().for_each(|change| change.apply(&mut expected));
+    // The directory has a device with the numbers 0:0, which overlayfs takes for a whiteout if the directory is marked.
+    if let (false, Some(marked)) = (line.has(|change| matches!(change, Tar)), expected.get_mut(&b"special"[..])) {
+        marked.xattrs.insert(b"trusted.overlay.origin".to_vec(), Vec::new());
+    }
     let mounted = Mounted::erofs(&stage.sandbox.at("ours"))?;
     let found = of_directory(mounted.path())?;
     let links = line.has(|change| matches!(change, NoLinks));

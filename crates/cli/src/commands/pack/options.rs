@@ -70,7 +70,7 @@ pub struct Layout {
     /// Begin the image at this byte of IMAGE. A file has zeros before it, a block device keeps its bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
-    /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times of entries to it [default: SOURCE_DATE_EPOCH, or 0; EROFS before Linux 6.15: at least the most frequent time of entries]
+    /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times to it [default: SOURCE_DATE_EPOCH, or 0; EROFS: a usual time]
     #[arg(long, value_parser = text(time))]
     pub time: Option<Time>,
 }

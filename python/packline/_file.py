@@ -44,6 +44,7 @@ class File(io.RawIOBase):
         return self._handle.read_at(min(offset, _LAST), min(size, _LAST))
 
     def read(self, size=-1, /):
+        """Read up to `size` bytes, or all bytes up to the end."""
         self._check()
         data = self._handle.read_at(self._position, _LAST if size is None or size < 0 else min(size, _LAST))
         self._position += len(data)
@@ -53,6 +54,7 @@ class File(io.RawIOBase):
         return self.read()
 
     def readinto(self, buffer, /):
+        """Read bytes into `buffer`, and return their number."""
         self._check()
         with memoryview(buffer) as view, view.cast("B") as target:
             data = self._handle.read_at(self._position, len(target))

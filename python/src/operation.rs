@@ -10,6 +10,7 @@ use std::thread::{self, Builder};
 use std::time::Duration;
 
 use packline::{CancelToken, Error, Observer, Problem, Progress, Resources};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -122,6 +123,9 @@ pub fn run<T: Send>(
     control: &Control,
     work: impl FnOnce(Resources, &mut Reporter<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    if control.progress.as_ref().is_some_and(|callback| !callback.bind(py).is_callable()) {
+        return Err(PyTypeError::new_err("progress is not callable (expected a function of one argument)"));
+    }
     let token = CancelToken::new();
     let mut resources = Resources::default().cancelled_by(&token);
     resources.workers = control.workers.unwrap_or(resources.workers);

@@ -65,7 +65,7 @@ class Docstrings(inputs.TestCase):
                     test = parser.get_doctest(text, {"packline": packline, "image": image}, name, None, None)
                     report = io.StringIO()
                     self.assertEqual(runner.run(test, out=report.write).failed, 0, report.getvalue())
-        self.assertGreater(runner.tries, 20)
+        self.assertGreaterEqual(runner.tries, 20)
 
     def test_each_public_name_has_a_docstring(self):
         missing = [name for name, text in docstrings() if not text]

@@ -68,7 +68,7 @@ fn unpacked_trees_are_those_of_unsquashfs() {
     if !tools::need(&["unsquashfs"]) || !tools::root() {
         return;
     }
-    for name in names().iter().filter(|name| !name.starts_with('4')) {
+    for name in names().iter().filter(|name| !name.starts_with('4') && !name.contains("lzma")) {
         let sandbox = with_image(name);
         sandbox.good(&["unpack", "-q", "old", "ours"]);
         sandbox.peer("unsquashfs", &["-no-progress", "-d", "theirs", "old"]);

@@ -45,7 +45,7 @@ fn names_missing_devices() {
     let files: Vec<_> = visits.iter().filter_map(file_of).filter(|(path, _)| path == b"tail").collect();
     let (_, faults) = &in_order(&image, &files, 0)[b"tail".as_slice()];
     assert!(faults[0].contains("without its device"), "{faults:?}");
-    assert!(faults[0].contains("1 device: "), "{faults:?}");
+    assert!(faults[0].contains("(expected 1 device)"), "{faults:?}");
 }
 
 #[test]

@@ -181,8 +181,12 @@ impl Tree {
         }
         // Divisions rounded down.
         if let Some(node) = last.and_then(|last| self.nodes.get_mut(last)) {
-            let sum = if node.users > 1 { &mut node.share } else { &mut node.own };
-            sum.add(Fixed::whole(left));
+            if node.users > 1 {
+                node.share.add(Fixed::whole(left));
+                node.saved = node.saved.saturating_sub(left);
+            } else {
+                node.own.add(Fixed::whole(left));
+            }
         }
         self.add_up();
     }

@@ -41,7 +41,7 @@ fn fields() -> Vec<Specimen> {
         new("bad-feature", "unknown EROFS features 0x8000", "an unknown incompatible feature", || {
             with(&[(INCOMPAT, 0x8003)])
         }),
-        new("bad-checksum", "superblock with the checksum", "a wrong checksum", || {
+        new("bad-checksum", "damaged superblock: checksum", "a wrong checksum", || {
             let mut draft = Draft::new();
             draft.is_summed = false;
             let file = draft.file(b"content");

@@ -61,6 +61,27 @@ pub struct Verified {
 
 /// The start of a hash tree of dm-verity.
 const HASH_TREE: &[u8] = b"verity\0\0";
+/// Offset of the number of data blocks in it.
+const DATA_BLOCKS: usize = 72;
+/// Bytes of a block of a hash tree, and hashes in it.
+const TREE_BLOCK: u64 = 4096;
+const HASHES: u64 = 128;
+
+/// Whether the last `length` bytes of a file, which begin with `start`, are a hash tree of SHA-256 and blocks of 4096 bytes, and nothing else.
+fn is_hash_tree(start: &[u8], length: u64) -> bool {
+    let Some(mut blocks) =
+        start.get(DATA_BLOCKS..).and_then(|bytes| bytes.first_chunk()).map(|b| u64::from_le_bytes(*b))
+    else {
+        return false;
+    };
+    // The superblock, and the levels.
+    let mut tree = 1u64;
+    while blocks > 1 {
+        blocks = blocks.div_ceil(HASHES);
+        tree = tree.saturating_add(blocks);
+    }
+    start.starts_with(HASH_TREE) && tree.saturating_mul(TREE_BLOCK) == length
+}
 
 /// Passes findings to the examiner, and counts them.
 pub struct Report<'x> {
@@ -87,7 +108,7 @@ impl Report<'_> {
     /// `bytes` are the first ones.
     pub fn bytes_after(&mut self, end: u64, length: u64, bytes: &[u8]) {
         let first = bytes.iter().position(|byte| *byte != 0);
-        if let Some(at) = first.filter(|at| !bytes[*at..].starts_with(HASH_TREE)) {
+        if let Some(at) = first.filter(|at| !is_hash_tree(&bytes[*at..], length - *at as u64)) {
             self.note(end + at as u64, format!("{length} bytes after the image, not all zero"), "padding");
         }
     }

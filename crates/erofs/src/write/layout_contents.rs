@@ -17,7 +17,7 @@ pub(super) struct LayoutContents<'a> {
     starts: Vec<u64>,
 }
 
-/// What is not in the data area, because it follows inodes.
+/// Ends of files that are not in the data area, because they follow inodes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Kept<'a> {
     /// Tail ends, if they are not in the packed inode.

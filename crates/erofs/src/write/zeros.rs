@@ -16,7 +16,7 @@ pub(super) struct StoredZeros {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What is known of an image whose holes need zeros.
+/// The state of an image whose holes need zeros.
 pub(super) struct Holes<'h> {
     pub(super) options: &'h Options,
     pub(super) data_options: &'h DataOptions,

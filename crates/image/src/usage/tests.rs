@@ -1,3 +1,5 @@
+//! The account of the bytes of images, compared with brute force.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

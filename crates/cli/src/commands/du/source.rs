@@ -1,4 +1,4 @@
-//! What is measured: an image, or an archive of which only sizes of contents are known.
+//! The operands of `du`: an image, or an archive of which only sizes of contents are known.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

@@ -29,7 +29,7 @@ const REFUSED: [(&str, &str); 5] = [
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "EROFS images")]
 pub struct ErofsOptions {
-    /// Choose the oldest Linux version that must mount the image, such as 6.12 or 6.12.9-amd64; before 6.1, equal contents are stored again each time [default: 6.10]
+    /// Choose the oldest Linux version that must mount the image; before 6.1, equal contents are stored again each time [default: 6.10]
     #[arg(long, value_name = "VERSION", value_parser = text(str::parse::<Kernel>))]
     kernel: Option<Kernel>,
     /// Set the volume label, at most 15 bytes

@@ -129,7 +129,7 @@ fn a_directory_with_whiteouts_is_marked_for_overlayfs() {
         let mounted = Mounted::erofs_at(&sandbox.at("image"), 0).unwrap();
         sandbox.shell("mkdir upper work merged");
         let line = format!(
-            "mount -t overlay none merged -o lowerdir={0}/b:{0},ro && ls merged/a; umount merged",
+            "mount -t overlay none merged -o lowerdir=upper:{},ro && ls merged/a; umount merged",
             mounted.path().display()
         );
         assert_eq!(sandbox.shell(&line).text(), "kept\n");

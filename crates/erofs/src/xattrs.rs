@@ -56,7 +56,8 @@ impl XattrTable {
             if !tree.children(node).iter().any(|child| tree.content(tree.inode(*child)) == WHITEOUT) {
                 continue;
             }
-            let (inode, path) = (tree.inode(node), tree.path(node));
+            let inode = tree.inode(node);
+            let path = tree.path(node);
             let set = tree.xattr(inode);
             let has_origin = set != NO_XATTR && self.sets.pairs(set).any(|(index, _)| self.sets.key(index) == key);
             if !has_origin {

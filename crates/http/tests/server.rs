@@ -57,7 +57,8 @@ fn many_threads_read_the_right_bytes() {
     let file = Arc::new(open(&server, "/image?X-Signature=secret").unwrap());
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            let (file, content) = (file.clone(), &content);
+            let file = file.clone();
+            let content = &content;
             let read = std::thread::Builder::new().spawn_scoped(scope, move || compare(&file, content).unwrap());
             read.unwrap();
         }
@@ -164,7 +165,8 @@ fn a_file_that_changes_is_an_error_and_never_a_mix() {
     };
     let other: Vec<u8> = content().iter().map(|byte| !byte).collect();
     let longer = [&other[..], b"!"].concat();
-    let (monday, tuesday) = ("Mon, 23 Nov 2026 10:00:00 GMT", "Tue, 24 Nov 2026 10:00:00 GMT");
+    let monday = "Mon, 23 Nov 2026 10:00:00 GMT";
+    let tuesday = "Tue, 24 Nov 2026 10:00:00 GMT";
     for (before, after, what) in [
         (served(content(), Some("\"a\""), None), served(other.clone(), Some("\"b\""), None), "ETag"),
         (served(content(), Some("\"a\""), Some(monday)), served(other.clone(), None, Some(monday)), "ETag"),
@@ -193,7 +195,8 @@ fn redirects_are_followed_once_and_never_get_credentials() {
     let address = |path: &str| format!("http://me:password@{}{path}", origin.address());
     let open = |path: &str| HttpFile::open(Address::parse(&address(path)).unwrap(), quick());
     compare(&open("/moved").unwrap(), &content).unwrap();
-    let (at_origin, at_mirror) = (origin.take_seen().0, mirror.take_seen().0);
+    let at_origin = origin.take_seen().0;
+    let at_mirror = mirror.take_seen().0;
     assert_eq!(at_origin.len(), 1, "later requests go to the mirror at once");
     assert!(at_origin[0].authorization.is_some());
     assert!(at_mirror.len() > 10 && at_mirror.iter().all(|request| request.authorization.is_none()));

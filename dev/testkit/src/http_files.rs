@@ -169,7 +169,8 @@ impl State {
         let range = header("range").and_then(|range| parsed(&range));
         let (fault, redirect, file, authorization) = {
             let mut settings = self.settings();
-            let (authorization, conditional) = (header("authorization"), header("if-range").is_some());
+            let authorization = header("authorization");
+            let conditional = header("if-range").is_some();
             settings.seen.push(Seen { path: request.path.clone(), authorization, range, conditional });
             settings.change();
             let fault = settings.fault();
@@ -210,7 +211,8 @@ impl State {
         fault: Option<Fault>,
     ) -> io::Result<bool> {
         let size = file.bytes.len() as u64;
-        let (mut start, mut end) = (start, end.min(size));
+        let mut start = start;
+        let mut end = end.min(size);
         match fault {
             Some(Fault::LaterRange(bytes)) => start += bytes,
             Some(Fault::ShorterRange(bytes)) => end -= bytes,

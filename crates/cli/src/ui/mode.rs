@@ -1,6 +1,7 @@
 //! Formats types and permissions like `ls -l`.
 
 use packline_squashfs::read::NodeType;
+use packline_tree::Kind;
 
 /// Returns ten letters: the type, then three each for owner, group and others.
 pub fn mode_string(kind: NodeType, mode: u16) -> String {
@@ -30,6 +31,20 @@ fn letter(kind: NodeType) -> char {
         NodeType::Fifo => 'p',
         NodeType::Socket => 's',
     }
+}
+
+/// Returns the type of the file that an entry creates; `None` for a hard link.
+pub fn node_type(kind: &Kind) -> Option<NodeType> {
+    Some(match kind {
+        Kind::File { .. } => NodeType::File,
+        Kind::Dir => NodeType::Directory,
+        Kind::Symlink(_) => NodeType::Symlink,
+        Kind::BlockDevice(_) => NodeType::BlockDevice,
+        Kind::CharDevice(_) => NodeType::CharDevice,
+        Kind::Fifo => NodeType::Fifo,
+        Kind::Socket => NodeType::Socket,
+        Kind::HardLink(_) => return None,
+    })
 }
 
 /// Returns the name of a type, for JSON and reports.

@@ -109,7 +109,8 @@ fn each_command_prints_what_it_prints_for_a_file() {
 #[test]
 fn other_containers_are_read_too() {
     let published = Published::new(3, &["root.lrz"]);
-    let (sandbox, server) = (&published.sandbox, &published.server);
+    let sandbox = &published.sandbox;
+    let server = &published.server;
     sandbox.good(&["pack", "-q", "tree", "root.sqfs"]);
     for name in ["root.tar", "root.tar.zst"] {
         sandbox.good(&["unpack", "-q", "root.sqfs", name]);
@@ -196,7 +197,8 @@ fn eight_readers_share_a_mount() {
 #[test]
 fn no_message_shows_a_secret() {
     let published = Published::new(3, &[]);
-    let (sandbox, server) = (&published.sandbox, &published.server);
+    let sandbox = &published.sandbox;
+    let server = &published.server;
     sandbox.create_dir("on");
     sandbox.good(&["pack", "-q", "tree", "root.sqfs"]);
     let image = sandbox.read("root.sqfs");
@@ -233,7 +235,8 @@ fn no_message_shows_a_secret() {
 #[test]
 fn passwords_come_from_netrc_and_proxies_from_the_environment() {
     let published = Published::new(24, &IMAGES[..1]);
-    let (sandbox, server) = (&published.sandbox, &published.server);
+    let sandbox = &published.sandbox;
+    let server = &published.server;
     server.set_authorization("Basic bWU6c2VjcmV0");
     let url = published.url("root.sqfs");
     assert!(sandbox.bad(1, &["list", &url]).contains("401"));
@@ -255,7 +258,8 @@ fn passwords_come_from_netrc_and_proxies_from_the_environment() {
 #[test]
 fn a_faulty_server_is_an_error_and_leaves_nothing() {
     let published = Published::new(24, &IMAGES[..1]);
-    let (sandbox, server) = (&published.sandbox, &published.server);
+    let sandbox = &published.sandbox;
+    let server = &published.server;
     let url = published.url("root.sqfs");
     let other =
         Served { bytes: Arc::new(sandbox.read("root.sqfs")), etag: Some("\"new\"".to_string()), modified: None };

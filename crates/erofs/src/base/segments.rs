@@ -45,7 +45,7 @@ pub(super) struct Segment {
 pub(super) struct SegmentEnd {
     /// Offset in the image.
     pub(super) offset: u64,
-    /// Bytes in the image; 0 if there is no such end.
+    /// Bytes in the image; 0 without an end after an inode.
     pub(super) bytes: u32,
 }
 

@@ -8,11 +8,10 @@ use super::chunks;
 use super::image::Image;
 use super::inode::Inodes;
 use super::map::window::ReadBytes;
-use super::record::{PlacedRecord, read_record};
+use super::record::read_record;
 use crate::format::METABOX;
 use crate::format::device::SLOT_BYTES as DEVICE_BYTES;
 use crate::format::inode::Layout;
-use crate::format::record::RECORD_BYTES;
 use crate::format::superblock::{SUPERBLOCK_START, compat, incompat};
 
 /// Bytes of the image that belong to the image itself.
@@ -48,10 +47,7 @@ impl Image {
             ImagePart { name: "xattr prefixes", bytes: self.plain_prefixes() },
         ];
         match read_record(self) {
-            Ok(Some(PlacedRecord { at, record })) => {
-                let start = at.saturating_sub(record.tail_bytes() as u64);
-                parts.push(ImagePart { name: "encoder record", bytes: start..at + RECORD_BYTES as u64 });
-            }
+            Ok(Some(placed)) => parts.push(ImagePart { name: "encoder record", bytes: placed.bytes() }),
             Ok(None) | Err(ReadError::Corrupt(_)) => {}
             Err(error) => return Err(error),
         }
@@ -66,10 +62,14 @@ impl Image {
         if in_inode && !superblock.has_compatible(compat::PLAIN_XATTR_PREFIXES) {
             return 0..0;
         }
+        superblock.xattr_prefix_start..superblock.xattr_prefix_start.saturating_add(self.prefix_bytes())
+    }
+
+    /// Returns the number of bytes of all long prefixes.
+    pub(crate) fn prefix_bytes(&self) -> u64 {
         // Length, short prefix and infix, up to a multiple of 4 bytes.
         let bytes = |infix: &[u8]| (infix.len() as u64 + 3).next_multiple_of(4);
-        let all: u64 = self.xattr_prefixes().iter().map(|prefix| bytes(&prefix.infix)).sum();
-        superblock.xattr_prefix_start..superblock.xattr_prefix_start.saturating_add(all)
+        self.xattr_prefixes().iter().map(|prefix| bytes(&prefix.infix)).sum()
     }
 
     /// Returns the end of the superblock and of the records of the algorithms after it.

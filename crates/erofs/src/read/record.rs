@@ -1,5 +1,7 @@
 //! Reads the record at the end of an image.
 
+use std::ops::Range;
+
 use packline_engine::CancelToken;
 use packline_volume::{Covered, ReadError};
 
@@ -18,11 +20,16 @@ pub(crate) struct PlacedRecord {
 }
 
 impl PlacedRecord {
+    /// The bytes of the record, and of the lengths and the text before it.
+    pub(crate) fn bytes(self) -> Range<u64> {
+        self.at.saturating_sub(self.record.tail_bytes() as u64)..self.at + RECORD_BYTES as u64
+    }
+
     /// The bytes whose checksum the record has.
     pub(crate) fn covered(self) -> Covered {
-        let PlacedRecord { at, record } = self;
+        let record = self.record;
         let (end, changed) = if record.has_metadata {
-            (at - record.tail_bytes() as u64, "content or metadata, of an unknown entry")
+            (self.bytes().start, "content or metadata, of an unknown entry")
         } else {
             (record.data_end, "content, in an unknown file")
         };
@@ -75,9 +82,10 @@ pub(crate) fn read_options(image: &Image, placed: PlacedRecord) -> Result<Option
 }
 
 /// Reads the lengths and the text before a record.
-fn read_tail(image: &Image, PlacedRecord { at, record }: PlacedRecord) -> Result<Vec<u8>, ReadError> {
+fn read_tail(image: &Image, placed: PlacedRecord) -> Result<Vec<u8>, ReadError> {
+    let record = placed.record;
     let mut bytes = vec![0; record.tail_bytes()];
-    let start = at - bytes.len() as u64;
+    let start = placed.bytes().start;
     image.contents().store().read(start, &mut bytes)?;
     if crc32fast::hash(&bytes) != record.tail_sum {
         return Err(corrupt(start, "lengths or options that do not match their checksum", "those of the record"));

@@ -9,14 +9,13 @@ use super::{VerifySettings, check_cancelled};
 use crate::format::corrupt;
 use crate::format::device::SLOT_BYTES as DEVICE_BYTES;
 use crate::format::inode::{Layout, NOT_STORED, SLOT_BYTES};
-use crate::format::record::RECORD_BYTES;
 use crate::format::superblock::{SUPERBLOCK_START, compat, incompat};
 use crate::read::Image;
 use crate::read::data::{DataPlace, node_of};
 use crate::read::flat::blocks_of_inline;
 use crate::read::inode::PlacedInode;
 use crate::read::map::{Coded, Extent, ExtentKind, ExtentReader, Form, Stored};
-use crate::read::record::{PlacedRecord, read_record};
+use crate::read::record::read_record;
 
 /// Set in the address of a byte of the packed inode. No image has as many bytes.
 pub(super) const PACKED: u64 = 1 << 62;
@@ -94,9 +93,9 @@ impl<'l> Layouts<'l> {
     /// Adds the record at the end, and the lengths and the text before it.
     fn add_record(&mut self, report: &mut Report<'_>) -> Result<(), ReadError> {
         match read_record(self.image) {
-            Ok(Some(PlacedRecord { at, record })) => {
-                let tail = record.tail_bytes() as u64;
-                self.space.add(at.saturating_sub(tail), tail + RECORD_BYTES as u64, Use::Plain);
+            Ok(Some(placed)) => {
+                let bytes = placed.bytes();
+                self.space.add(bytes.start, bytes.end - bytes.start, Use::Plain);
                 Ok(())
             }
             Ok(None) => Ok(()),
@@ -113,10 +112,7 @@ impl<'l> Layouts<'l> {
             Some(_) => PACKED,
             None => 0,
         };
-        // Length, short prefix and infix, up to a multiple of 4 bytes.
-        let length = |infix: &Vec<u8>| (infix.len() as u64 + 3).next_multiple_of(4);
-        let all = self.image.xattr_prefixes().iter().map(|prefix| length(&prefix.infix)).sum();
-        self.space.add(area | superblock.xattr_prefix_start, all, Use::Plain);
+        self.space.add(area | superblock.xattr_prefix_start, self.image.prefix_bytes(), Use::Plain);
     }
 
     /// Adds the parts of an inode.

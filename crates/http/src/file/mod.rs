@@ -54,7 +54,8 @@ impl HttpFile {
     /// [`Fault`] if the server cannot be reached, has no such file, or does not support ranges.
     pub fn open(address: Address, options: HttpOptions) -> Result<HttpFile, Fault> {
         let connections = options.connections.max(1);
-        let (memory, most) = (options.pages(), options.largest_request());
+        let memory = options.pages();
+        let most = options.largest_request();
         let requests = Requests::new(address.clone(), options);
         let first = requests.fetch(0..FIRST)?;
         let version = requests.version();

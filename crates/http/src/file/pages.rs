@@ -64,7 +64,8 @@ impl Pages {
 
     /// Notes bytes that are read soon.
     pub(super) fn announce(&mut self, range: Range<u64>) {
-        let (mut start, mut end) = (range.start, range.end.min(self.size));
+        let mut start = range.start;
+        let mut end = range.end.min(self.size);
         if start >= end || self.announced.len() >= ANNOUNCED {
             return;
         }

@@ -82,7 +82,8 @@ impl ContentRange {
             return Some(ContentRange { range: None, size });
         }
         let (first, last) = range.split_once('-')?;
-        let (first, last) = (number(first)?, number(last)?);
+        let first = number(first)?;
+        let last = number(last)?;
         let is_sound = first <= last && last < size;
         is_sound.then(|| ContentRange { range: Some((first, last + 1)), size })
     }

@@ -175,7 +175,8 @@ impl<'i> Collector<'i> {
     /// Divides all bytes of the file that has the image.
     pub(super) fn finish(mut self) -> Usage {
         let facts = self.image.volume.facts();
-        let (origin, image_end) = (facts.origin, facts.bytes);
+        let origin = facts.origin;
+        let image_end = facts.bytes;
         let end = self.image.bytes_with_rest().max(image_end);
         self.contents.sort_unstable();
         self.add_units();

@@ -159,7 +159,8 @@ impl Sweep<'_> {
             self.swept.metadata[first] += bytes;
             0
         } else {
-            *(if self.parties == 0 { &mut self.swept.unused } else { &mut self.swept.used }) += bytes;
+            let sum = if self.parties == 0 { &mut self.swept.unused } else { &mut self.swept.used };
+            *sum += bytes;
             self.parties
         };
         match parties {

@@ -110,7 +110,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Adds an entry after all entries of directories before it. Returns its number; `None` if there is no space for it.
+    /// Adds an entry after all entries of directories before it. Returns its number; `None` if it does not fit.
     pub(super) fn add(&mut self, entry: NewEntry<'_>) -> Option<u32> {
         let number = u32::try_from(self.nodes.len()).ok().filter(|number| *number < u32::MAX)?;
         let name_end = u32::try_from(self.names.len() + entry.name.len()).ok()?;
@@ -168,9 +168,8 @@ impl Tree {
         let mut left = used;
         let mut last = None;
         for (index, node) in self.nodes.iter_mut().enumerate() {
-            let (own, share) = (own.next(node.own.exact()), share.next(node.share.exact()));
-            let own = own.min(left);
-            let share = share.min(left - own);
+            let own = own.next(node.own.exact()).min(left);
+            let share = share.next(node.share.exact()).min(left - own);
             left -= own + share;
             if node.own.exact().plus(node.share.exact()) > Fixed::default() {
                 last = Some(index);

@@ -210,17 +210,8 @@ impl Read for FileReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let bytes = match &self.file.0.bytes {
             Bytes::File { input, .. } => input.file().read_at(into, self.at)?,
-            Bytes::Remote(input) => return self.read_remote(&Arc::clone(input), into),
+            Bytes::Remote(input) => InputStream::new(input.as_ref(), self.at).read(into)?,
         };
-        self.at += bytes as u64;
-        Ok(bytes)
-    }
-}
-
-impl FileReader {
-    fn read_remote(&mut self, input: &Arc<dyn Input>, into: &mut [u8]) -> io::Result<usize> {
-        let mut stream = InputStream::new(input.as_ref(), self.at);
-        let bytes = stream.read(into)?;
         self.at += bytes as u64;
         Ok(bytes)
     }

@@ -64,7 +64,7 @@ impl Head {
             return old(bytes, layout);
         }
         let mut current = [0; SUPERBLOCK_BYTES as usize];
-        current.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+        current.copy_from_slice(&bytes[..SUPERBLOCK_BYTES as usize]);
         let superblock = Superblock::decode_ordered(&current, layout.order)?;
         Ok(Head { superblock, layout, old_ids: None })
     }

@@ -37,6 +37,8 @@ pub mod flags {
     pub const STORED_INODES: u16 = 1;
     /// Data blocks are stored.
     pub const STORED_DATA: u16 = 1 << 1;
+    /// In versions before 4.0, a marker follows the header of each metadata block. Version 4.0 does not use the bit.
+    pub const CHECK_DATA: u16 = 1 << 2;
     /// Fragment blocks are stored.
     pub const STORED_FRAGMENTS: u16 = 1 << 3;
     /// Tail ends are not packed into fragment blocks.
@@ -60,7 +62,7 @@ pub mod flags {
     pub const NAMES: [(u16, &str); 16] = [
         (STORED_INODES, "inodes stored"),
         (STORED_DATA, "data stored"),
-        (1 << 2, "unused bit 2"),
+        (CHECK_DATA, "unused bit 2"),
         (STORED_FRAGMENTS, "fragments stored"),
         (NO_FRAGMENTS, "no fragments"),
         (ALWAYS_FRAGMENTS, "all tail ends in fragment blocks"),
@@ -299,7 +301,7 @@ pub(crate) fn layout(head: &[u8]) -> Result<Layout, ReadError> {
     };
     let [major, minor] = version(order);
     // Bit 2 of the flags, at byte 36.
-    let has_markers = major < 4 && head.get(36).is_some_and(|flags| flags & 1 << 2 != 0);
+    let has_markers = major < 4 && head.get(36).is_some_and(|bits| u16::from(*bits) & flags::CHECK_DATA != 0);
     match (major, minor) {
         (1 | 4, 0) | (2 | 3, 0 | 1) | LZMA_VERSION => {
             Ok(Layout { magic, major, minor, order, header_order: order, has_markers })

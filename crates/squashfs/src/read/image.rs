@@ -139,7 +139,8 @@ impl Image {
     pub fn checked(&self, scope: CheckScope) -> Image {
         let check = match Record::read(self) {
             Ok(Some(record)) => {
-                let (start, end) = (self.data_start(), self.data_end());
+                let start = self.data_start();
+                let end = self.data_end();
                 let changed = "content, in an unknown file";
                 Some(DataCheck::new(scope, Covered { start, end, contents_end: end, crc: record.data, changed }))
             }

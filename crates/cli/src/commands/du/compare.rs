@@ -72,7 +72,8 @@ impl<'m> Growth<'m> {
                         known
                     }
                 };
-                *(if side == 0 { &mut change.old } else { &mut change.new }) += found;
+                let sum = if side == 0 { &mut change.old } else { &mut change.new };
+                *sum += found;
             }
         }
         let mut changes: Vec<Change<'m>> = changes.into_values().filter(|change| change.old != change.new).collect();

@@ -128,7 +128,7 @@ impl Row {
 }
 
 /// Returns the entries at `roots` and below them.
-fn below<'u>(usage: &'u Usage, roots: &'u [usize]) -> impl Iterator<Item = UsageEntry<'u>> {
+pub fn below<'u>(usage: &'u Usage, roots: &'u [usize]) -> impl Iterator<Item = UsageEntry<'u>> {
     let ranges = roots.iter().filter_map(|root| usage.entry(*root)).map(|root| root.number..root.end);
     ranges.flatten().filter_map(|number| usage.entry(number))
 }

@@ -9,7 +9,6 @@ use packline_archives::tar::TarOptions;
 use packline_image::{EntryFault, Error, SizesOfEntries, Usage};
 use packline_tree::Kind;
 use packline_tree::path::canonical;
-use packline_volume::NodeType;
 
 use crate::args::Invocation;
 use crate::args::image::{ArchiveArgs, input, refuse_keys};
@@ -17,6 +16,7 @@ use crate::args::keys::OpeningKeys;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+use crate::ui::mode::node_type;
 
 /// A measured image or archive.
 pub struct Measured {
@@ -69,20 +69,6 @@ pub fn measure(
         )));
     }
     Ok(Measured { usage: sizes.finish(), path: place.image.clone(), has_stored: false, format: "tar".to_string() })
-}
-
-/// Returns the type of the file that an entry creates; `None` for a hard link.
-fn node_type(kind: &Kind) -> Option<NodeType> {
-    Some(match kind {
-        Kind::File { .. } => NodeType::File,
-        Kind::Dir => NodeType::Directory,
-        Kind::Symlink(_) => NodeType::Symlink,
-        Kind::BlockDevice(_) => NodeType::BlockDevice,
-        Kind::CharDevice(_) => NodeType::CharDevice,
-        Kind::Fifo => NodeType::Fifo,
-        Kind::Socket => NodeType::Socket,
-        Kind::HardLink(_) => return None,
-    })
 }
 
 fn size(kind: &Kind) -> u64 {

@@ -9,9 +9,6 @@ use super::image::Description;
 use crate::ui::size::{both, count, show_bytes};
 use crate::ui::time::Moment;
 
-/// Bit of the flags for a marker after the header of each metadata block, in versions before 4.0.
-const MARKERS: u16 = 1 << 2;
-
 pub fn described(info: &ImageInfo, layout: &Layout, superblock: &Superblock, tables: &[TablePlace]) -> Description {
     Description {
         members: members(info, layout, superblock, tables),
@@ -22,7 +19,7 @@ pub fn described(info: &ImageInfo, layout: &Layout, superblock: &Superblock, tab
 
 fn flag_names(layout: &Layout, superblock: &Superblock) -> Vec<&'static str> {
     let set = flags::NAMES.iter().filter(|(bit, _)| superblock.flags & bit != 0);
-    set.map(|(bit, name)| if *bit == MARKERS && layout.major < 4 { "markers" } else { *name }).collect()
+    set.map(|(bit, name)| if *bit == flags::CHECK_DATA && layout.major < 4 { "markers" } else { *name }).collect()
 }
 
 fn lines(info: &ImageInfo, layout: &Layout, superblock: &Superblock) -> Vec<(&'static str, String)> {

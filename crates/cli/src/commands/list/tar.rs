@@ -14,7 +14,7 @@ use super::{Columns, Form, all_patterns_matched, ended, xattr};
 use crate::ui::escape::{escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::mode::{mode_string, type_name};
+use crate::ui::mode::{mode_string, node_type, type_name};
 use crate::ui::time::put_nanoseconds;
 
 /// Lists the selected entries in the order of the tar. An entry that appears twice is listed twice.
@@ -70,20 +70,6 @@ fn mode(entry: &Entry) -> String {
         Some(kind) => mode_string(kind, entry.meta.mode),
         None => mode_string(NodeType::File, entry.meta.mode).replacen('-', "h", 1),
     }
-}
-
-/// Returns the type of the file that an entry creates; `None` for a hard link.
-fn node_type(kind: &Kind) -> Option<NodeType> {
-    Some(match kind {
-        Kind::File { .. } => NodeType::File,
-        Kind::Dir => NodeType::Directory,
-        Kind::Symlink(_) => NodeType::Symlink,
-        Kind::BlockDevice(_) => NodeType::BlockDevice,
-        Kind::CharDevice(_) => NodeType::CharDevice,
-        Kind::Fifo => NodeType::Fifo,
-        Kind::Socket => NodeType::Socket,
-        Kind::HardLink(_) => return None,
-    })
 }
 
 /// Returns the size, or the device number.

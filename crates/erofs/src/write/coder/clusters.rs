@@ -151,7 +151,7 @@ impl SegmentCodec {
     }
 
     /// Stores all of `content`, the end of a segment that is shorter than others, at the start of `to`, and adds its clusters: as blocks, or with an end
-    /// of less than a block. Returns the stored bytes; `None` if there is no space.
+    /// of less than a block. Returns the stored bytes; `None` if they do not fit.
     fn end(&mut self, content: &[u8], to: &mut [u8], clusters: &mut Vec<Cluster>) -> Result<Option<usize>, CodecError> {
         if to.len() < content.len() {
             return Ok(None);
@@ -179,7 +179,7 @@ impl SegmentCodec {
         Ok(Some(size))
     }
 
-    /// Stores `content` as a cluster of whole blocks, and an end of less than a block. `None` if there is no such end.
+    /// Stores `content` as a cluster of whole blocks, and an end of less than a block. `None` if that is not possible.
     fn cut_end(
         &mut self,
         content: &[u8],

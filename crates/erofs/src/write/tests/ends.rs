@@ -15,7 +15,8 @@ fn with_ends(seed: u64) -> Vec<Node> {
     let mut nodes = vec![Node::dir("")];
     nodes.extend((0..150).map(|number| Node::file(format!("p{number}"), random.prose(1 + number * number))));
     nodes.extend((0..60).map(|number| Node::file(format!("n{number}"), random.noise(1 + number * 140))));
-    let (prose, noise) = (random.prose(1 << 20), random.noise(9000));
+    let prose = random.prose(1 << 20);
+    let noise = random.noise(9000);
     nodes.push(Node::file("whole", prose.clone()));
     let zeros = [0; 5000];
     for (name, end) in [("a", &noise[..1]), ("b", &noise[..3000]), ("c", &noise[..4090]), ("d", &noise), ("e", &zeros)]

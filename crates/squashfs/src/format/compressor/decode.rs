@@ -7,6 +7,7 @@ use packline_codec::{
     Bcj, Choice, DictSize, GzipParams, Lz4Params, LzmaParams, LzoAlgorithm, LzoParams, Set, Spec, Strategy, XzParams,
     ZstdParams,
 };
+use packline_volume::ReadAt;
 
 use crate::BlockSize;
 use crate::format::compressor::LZ4_LEGACY;
@@ -17,9 +18,6 @@ use crate::read::ReadError;
 
 /// Maximum length of any compressor's options, bytes: further bytes are ignored.
 const LONGEST: usize = 64;
-
-/// Reads bytes of the image at an offset.
-type ReadAt<'r> = &'r dyn Fn(u64, &mut [u8]) -> Result<(), ReadError>;
 
 /// The compressor options of an image.
 #[derive(Clone, Copy)]

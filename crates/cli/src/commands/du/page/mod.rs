@@ -9,6 +9,7 @@ use packline_image::{UsageEntry, Use};
 use packline_volume::NodeType;
 use serde_json::{Value, json};
 
+use super::rows::below;
 use super::source::Measured;
 use crate::ui::escape::{Escape, escaped};
 use crate::ui::size::count;
@@ -116,10 +117,7 @@ fn nodes(measured: &Measured, roots: &[usize]) -> Value {
 
 /// Returns the numbers of the entries with most bytes, sorted. The directory of an entry has as many bytes, and precedes it.
 fn kept(measured: &Measured, roots: &[usize]) -> Vec<usize> {
-    let usage = &measured.usage;
-    let ranges = roots.iter().filter_map(|root| usage.entry(*root)).map(|root| root.number..root.end);
-    let entries = ranges.flatten().filter_map(|number| usage.entry(number));
-    let mut order: Vec<(Reverse<u64>, usize)> = entries
+    let mut order: Vec<(Reverse<u64>, usize)> = below(&measured.usage, roots)
         .map(|entry| (Reverse(area(measured, &entry.bytes)), entry.number))
         .filter(|(Reverse(area), _)| *area > 0)
         .collect();

@@ -76,7 +76,6 @@ impl Command for MkfsErofs {
         "The files of --blobdev and --ungzip get their names together with the image, when all of them are complete.",
         "--incremental writes a complete image, which replaces FILE at the end. The new image has the label and the UUID of the earlier one, \
          unless -L or -U is given; all other options, such as -z, are those of the call.",
-        "--ovlfs-strip leaves out the whiteouts of a tar without --aufs, too.",
         "An empty SOURCE_DATE_EPOCH is ignored.",
         "--exclude-path and --exclude-regex also apply to a tar.",
         "--ovlfs-strip also removes whiteouts of AUFS, and the whiteouts of a tar.",

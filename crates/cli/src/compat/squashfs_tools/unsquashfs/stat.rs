@@ -13,9 +13,6 @@ use crate::ui::time::Moment;
 /// The name of the table of sets of extended attributes.
 const XATTR_SETS: &str = "xattr table";
 
-/// The flag of versions before 4.0 for a marker after the header of each metadata block.
-const CHECK_DATA: u16 = 1 << 2;
-
 /// lz4's flag for high compression, and the flag for a level after it.
 const LZ4_HC: u32 = 1;
 const LZ4_LEVEL: u32 = 2;
@@ -128,7 +125,7 @@ fn old_text(
         out.push_str(&format!("Fragments are {}compressed\n", un(flags::STORED_FRAGMENTS)));
         out.push_str(&format!("Always-use-fragments option is {}specified\n", not(flag(flags::ALWAYS_FRAGMENTS))));
     }
-    out.push_str(&format!("Check data is {}present in the filesystem\n", not(flag(CHECK_DATA))));
+    out.push_str(&format!("Check data is {}present in the filesystem\n", not(flag(flags::CHECK_DATA))));
     out.push_str(&format!("Duplicates are {}removed\n", not(!has_fragments || flag(flags::DUPLICATES))));
     if has_fragments {
         out.push_str(&format!("Number of fragments {}\n", superblock.fragments));

@@ -47,6 +47,11 @@ impl Coding {
         Ok(stated)
     }
 
+    /// Whether the decoded length of a block is known.
+    pub(super) fn has_exact_blocks(&self) -> bool {
+        self.wrapped.is_none()
+    }
+
     /// A decoder for blocks of up to `block_size` bytes that uses at most `limit` bytes of memory.
     ///
     /// # Errors

@@ -222,6 +222,11 @@ impl Image {
         self.layout().is_current() && self.inner.store.coding().is_standard
     }
 
+    /// Whether the decoded length of a block is known. Other forms of LZMA may have no end mark, and then end with bytes that mean nothing.
+    pub(super) fn has_exact_blocks(&self) -> bool {
+        self.inner.store.coding().has_exact_blocks()
+    }
+
     /// Returns the compressor options as stored, at most 64 bytes; `None` if the image has none.
     ///
     /// # Errors

@@ -181,10 +181,11 @@ pub(crate) fn each_inode(
     mut visit: impl FnMut(&Inode, u64),
 ) -> Result<(), ReadError> {
     let area = image.tables().inodes;
+    let most = if image.has_exact_blocks() { u64::MAX } else { image.superblock().inodes.into() };
     let mut place = MetaPlace { block: area.start, offset: 0 };
     let mut cursor = image.inode_cursor(place);
     let mut number = 0u64;
-    while place.block < area.end {
+    while place.block < area.end && number < most {
         let reference = (place.block - area.start) << 16 | u64::from(place.offset);
         let inode = image.inode_with(&mut cursor, InodeRef(reference))?;
         skip_lists(&inode, &mut cursor)?;

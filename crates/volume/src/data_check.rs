@@ -43,7 +43,7 @@ pub struct Covered {
     pub contents_end: u64,
     /// The CRC-32 that the image has.
     pub crc: u32,
-    /// What has changed if the bytes have another checksum, such as `content, in an unknown file`.
+    /// What has changed if the bytes have another checksum, such as `changed content, in an unknown file`.
     pub changed: &'static str,
 }
 
@@ -101,7 +101,7 @@ impl DataCheck {
             return Ok(());
         }
         // The offset follows: the start of the data, because nothing says where the change is.
-        let what = format!("changed {}: checksum {:#010x} of the data, which begins", self.changed, all.crc);
+        let what = format!("{}: checksum {:#010x} of the data, which begins", self.changed, all.crc);
         let expected = format!("{:#010x}, the checksum that pack stored", area.crc);
         Err(ReadError::corrupt(area.start, what, expected))
     }

@@ -279,11 +279,14 @@ mod tests {
     }
 
     /// Returns the parts of a message of the guide that its source has in one piece. Values are in capitals; an offset, the expectation and
-    /// a hint may be added to any message.
+    /// a hint may be added to any message, and a message may be the cause of another.
     fn fixed_parts(message: &str) -> Vec<String> {
         let is_value = |word: &&str| !word.contains(|letter: char| letter.is_ascii_lowercase());
-        let parts =
-            message.split("; ").flat_map(|part| part.split(" (expected ")).flat_map(|part| part.split(" at byte "));
+        let parts = message
+            .split("; ")
+            .flat_map(|part| part.split(" (expected "))
+            .flat_map(|part| part.split(" at byte "))
+            .flat_map(|part| part.split(": "));
         let fixed = parts.flat_map(|part| {
             let words: Vec<&str> = part.split(' ').collect();
             words.split(is_value).map(|words| words.join(" ")).collect::<Vec<String>>()

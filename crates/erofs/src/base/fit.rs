@@ -73,15 +73,15 @@ fn check_fit(image: &Image, options: &Options) -> Result<(), BaseError> {
         let (what, expected) = if is_wide {
             (
                 "has clusters of any number of bytes, for Linux 6.15 or later",
-                "clusters of whole blocks, for Linux before 6.15",
+                "clusters of whole blocks, for Linux before 6.15, as in the new image",
             )
         } else {
             (
                 "has clusters of whole blocks, for Linux before 6.15",
-                "clusters of any number of bytes, for Linux 6.15 or later",
+                "clusters of any number of bytes, for Linux 6.15 or later, as in the new image",
             )
         };
-        return Err(BaseError::fit(what, format!("{expected}, as in the new image")));
+        return Err(BaseError::fit(what, expected));
     }
     Ok(())
 }

@@ -29,9 +29,9 @@ impl PlacedRecord {
     pub(crate) fn covered(self) -> Covered {
         let record = self.record;
         let (end, changed) = if record.has_metadata {
-            (self.bytes().start, "content or metadata, of an unknown entry")
+            (self.bytes().start, "changed content or metadata, of an unknown entry")
         } else {
-            (record.data_end, "content, in an unknown file")
+            (record.data_end, "changed content, in an unknown file")
         };
         Covered { start: BLOCK, end, contents_end: record.data_end, crc: record.checksum, changed }
     }

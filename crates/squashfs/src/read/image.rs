@@ -141,7 +141,7 @@ impl Image {
             Ok(Some(record)) => {
                 let start = self.data_start();
                 let end = self.data_end();
-                let changed = "content, in an unknown file";
+                let changed = "changed content, in an unknown file";
                 Some(DataCheck::new(scope, Covered { start, end, contents_end: end, crc: record.data, changed }))
             }
             _ => None,

@@ -337,13 +337,13 @@ fn object(finding: &Finding) -> Value {
 /// Returns text about the hash trees that were not compared: the one after an image, and the one next to it.
 fn trees(image: &OpenedImage, after: &Result<Option<AppendedTree>, packline::Error>) -> String {
     let appended = match after {
-        Ok(Some(tree)) => format!("the hash tree at byte {}", tree.at),
+        Ok(Some(tree)) => format!("the hash tree at byte {} was not compared", tree.at),
         Ok(None) => String::new(),
-        Err(_) => "the damaged hash tree after the image".to_string(),
+        Err(_) => "the damaged hash tree after the image was not compared".to_string(),
     };
     let file = packline_runtime::beside_image(&image.display_path, ".verity");
-    let beside = if file.is_file() { file.escaped() } else { String::new() };
-    let text = |tree: String| format!("; {tree} was not compared (--roothash HASH compares it)");
+    let beside = if file.is_file() { format!("{} was not compared", file.escaped()) } else { String::new() };
+    let text = |tree: String| format!("; {tree} (--roothash HASH compares it)");
     [appended, beside].into_iter().filter(|tree| !tree.is_empty()).map(text).collect()
 }
 

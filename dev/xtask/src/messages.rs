@@ -278,13 +278,14 @@ mod tests {
         assert_eq!(texts("Err(\"a \\\"b\\\" c\"); Err(\"d e\")").len(), 2);
     }
 
-    /// Returns the parts of a message of the guide that its source has in one piece. Values are in capitals; an offset, the expectation and
+    /// Returns the parts of a message of the guide that its source has in one piece. Values are in capitals; an offset, values in parentheses and
     /// a hint may be added to any message, and a message may be the cause of another.
     fn fixed_parts(message: &str) -> Vec<String> {
         let is_value = |word: &&str| !word.contains(|letter: char| letter.is_ascii_lowercase());
         let parts = message
             .split("; ")
             .flat_map(|part| part.split(" (expected "))
+            .flat_map(|part| part.split(" ("))
             .flat_map(|part| part.split(" at byte "))
             .flat_map(|part| part.split(": "));
         let fixed = parts.flat_map(|part| {

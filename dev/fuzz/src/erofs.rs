@@ -1,11 +1,12 @@
-//! Reads an EROFS image within bounds, and checks the guarantees of the reader.
+//! Targets that read an EROFS image within bounds, and check the guarantees of the reader.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use packline_engine::{CancelToken, Config};
-use packline_erofs::read::Image;
+use packline_erofs::read::{Image, MAGIC_BYTES, SUPERBLOCK_START};
 use packline_erofs::verify::{Examiner, Finding, VerifySettings, verify};
+use packline_testkit::hostile_erofs::{Part, planted};
 use packline_volume::{
     Event, FileData, Files, Node, RandomSettings, ReadError, ReadSettings, Reading, Request, SharedUses, Visit, Volume,
     Walk,
@@ -21,8 +22,29 @@ const EVENTS: usize = 5000;
 /// Bytes at the start of a file that are kept to compare them with random access.
 const KEPT: usize = 16 << 10;
 
+/// Any bytes as an image. Its magic is corrected, and its checksum is ignored.
+pub fn erofs(bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    let start = SUPERBLOCK_START as usize;
+    if bytes.len() > start + 128 {
+        bytes[start..start + 4].copy_from_slice(&MAGIC_BYTES);
+        bytes[start + 8] &= !1;
+    }
+    everything(bytes);
+}
+
+/// Any bytes as the index of a compressed file in an otherwise sound image.
+pub fn erofs_index(bytes: &[u8]) {
+    everything(planted(Part::Index, bytes));
+}
+
+/// Any bytes as the extended attributes of a file in an otherwise sound image.
+pub fn erofs_xattr(bytes: &[u8]) {
+    everything(planted(Part::Xattrs, bytes));
+}
+
 /// Opens and reads. Errors are expected; a panic, a hang, an internal error or a violated guarantee is a bug.
-pub fn everything(bytes: Vec<u8>) {
+fn everything(bytes: Vec<u8>) {
     let Some(image) = no_bug(Image::open(Arc::new(bytes), &[], 0, 256 << 10)) else { return };
     let mut files = Vec::new();
     for visit in Walk::new(&image, image.root(), Vec::new()).take(VISITS) {

@@ -1,4 +1,4 @@
-//! Writes trees to EROFS images, and compares what two readers find in them: our own, and erofs-rs.
+//! A target that writes trees to EROFS images, and compares what two readers find in them: our own, and erofs-rs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +13,21 @@ use packline_testkit::snapshot::{self, Attributes, Except, Kind, Snapshot};
 use packline_tree::{Device, Entry, Error, Extent, Kind as EntryKind, Meta, Source, Time, Xattr};
 use packline_volume::{Files, Node as Found, NodeId, RandomSettings, ReadSettings, Visit, Volume, Walk};
 
+use crate::erofs_recipe::Recipe;
+
 /// Zeros of this many bytes are passed to the writer as a hole.
 const HOLE: usize = 8192;
 
+/// Any bytes as options and a tree: our reader and erofs-rs find the tree in the image of our writer, and no fault.
+pub fn erofs_writer(bytes: &[u8]) {
+    let mut recipe = Recipe::new(bytes);
+    if let Some(options) = recipe.options() {
+        round_trip(&recipe.nodes(), &options);
+    }
+}
+
 /// Writes a tree with workers or without, and reads it.
-pub fn round_trip(nodes: &[Node], options: &Options) {
+fn round_trip(nodes: &[Node], options: &Options) {
     let image = write(nodes, options, 0);
     assert!(write(nodes, options, 2) == image, "workers change the image");
     let mut expected = snapshot::of_model(nodes, true);

@@ -2,19 +2,19 @@
 
 use std::process::Command;
 
-use crate::checks::{concurrency, fuzz, publish};
+use crate::checks::{concurrency, publish};
 use crate::{clients, clock, environment, golden, guide, python, shell, tidy};
 
 /// Runs all checks and stops at the first failure. All use one profile, so that nothing is compiled twice. Prints the seconds of each check after
 /// it, and of all of them at the end.
-pub fn run(fuzz_seconds: u32) -> Result<(), String> {
+pub fn run() -> Result<(), String> {
     let mut times = Times::default();
-    let result = checks(fuzz_seconds, &mut times);
+    let result = checks(&mut times);
     shell::print_error(&times.line());
     result
 }
 
-fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
+fn checks(times: &mut Times) -> Result<(), String> {
     let tests = ["test", "--workspace", "--all-targets", "--no-run", "--quiet"];
     let lints = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     times.of("format", || shell::run(shell::cargo().args(["fmt", "--all", "--check"])))?;
@@ -26,10 +26,8 @@ fn checks(fuzz_seconds: u32, times: &mut Times) -> Result<(), String> {
     if !environment::lints_are_compiled() {
         times.of("clippy", || shell::run(shell::cargo().args(lints)))?;
     }
-    times.of("features", || features(&FEATURES))?;
-    // Before the tests, because the targets are a workspace of their own, which nothing else compiles.
-    times.of("fuzzing", || fuzz::each_target(fuzz_seconds, fuzz::Build::Quick))?;
     times.of("building the tests", || shell::run(shell::cargo().args(tests)))?;
+    times.of("features", || features(&FEATURES))?;
     times.of("tests", || {
         shell::run(
             shell::cargo().args(["test", "--workspace"]).envs([("RUST_TEST_THREADS", test_threads().as_str()), SHORT]),

@@ -35,12 +35,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {
-    /// Run everything that CI checks: format, lints, tests, tidy, golden outputs, models, short fuzz runs
-    Ci {
-        /// Seconds for each fuzz target
-        #[arg(long, value_name = "N", default_value_t = fuzz::SECONDS)]
-        fuzz_seconds: u32,
-    },
+    /// Run everything that CI checks: format, lints, tests, tidy, golden outputs, models
+    Ci,
     /// Check that each feature compiles without the others, the ones that CI leaves out too
     Features,
     /// Check the rules on files, crates and documents
@@ -51,7 +47,7 @@ enum Command {
     Messages(messages::Options),
     /// Compare output bytes with the hashes in dev/xtask/golden.txt
     Golden(golden::Options),
-    /// Build and run the fuzz targets
+    /// Build the fuzz targets with libFuzzer, and run them
     Fuzz {
         /// The target to run [default: all]
         target: Option<String>,
@@ -126,13 +122,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), String> {
     match command {
-        Command::Ci { fuzz_seconds } => ci::run(fuzz_seconds),
+        Command::Ci => ci::run(),
         Command::Features => ci::each_feature(),
         Command::Tidy => tidy::run(),
         Command::Guide => guide::run(),
         Command::Messages(options) => messages::run(&options),
         Command::Golden(options) => golden::run(&options),
-        Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds, fuzz::Build::Fast),
+        Command::Fuzz { target: None, seconds } => fuzz::each_target(seconds),
         Command::Fuzz { target: Some(name), seconds } => fuzz::single_target(&name, seconds),
         Command::Bare(options) => bare::run(&options),
         Command::Models => concurrency::models(),

@@ -70,7 +70,8 @@ pub fn files(below: &Path) -> Result<Vec<PathBuf>, String> {
     while let Some(directory) = pending.pop() {
         let entries = std::fs::read_dir(&directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
         for path in entries.flatten().map(|entry| entry.path()) {
-            let skipped = ["target", ".git", "fuzz/corpus", "fuzz/artifacts"].iter().any(|name| path.ends_with(name));
+            let skipped =
+                ["target", ".git", "libfuzzer/corpus", "libfuzzer/artifacts"].iter().any(|name| path.ends_with(name));
             if !path.is_dir() {
                 found.push(path);
             } else if !skipped {

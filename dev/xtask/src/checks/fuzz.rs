@@ -13,36 +13,17 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 
 pub const SECONDS: u32 = 8;
 
-/// How the targets are compiled.
-#[derive(Debug, Clone, Copy)]
-pub enum Build {
-    /// Optimised fully, to run for long.
-    Fast,
-    /// Optimised little: compiling takes longer than a short run.
-    Quick,
-}
-
-impl Build {
-    /// The profile of dev/fuzz/Cargo.toml.
-    fn profile(self) -> &'static str {
-        match self {
-            Build::Fast => "release",
-            Build::Quick => "quick",
-        }
-    }
-}
-
 /// Builds all targets and runs one.
 pub fn single_target(name: &str, seconds: u32) -> Result<(), String> {
-    one_target(&build(Build::Fast)?, name, seconds)
+    one_target(&build()?, name, seconds)
 }
 
-/// Targets that share a processor, so that a short run takes no longer than the other checks.
+/// Targets that share a processor, so that a short run of all takes minutes.
 const AT_ONCE: usize = 3;
 
 /// Builds all targets and runs each for `seconds`, [`AT_ONCE`] on each processor at a time. An error if one finds something.
-pub fn each_target(seconds: u32, how: Build) -> Result<(), String> {
-    let programs = build(how)?;
+pub fn each_target(seconds: u32) -> Result<(), String> {
+    let programs = build()?;
     targets()?.chunks(AT_ONCE * environment::processors()).try_for_each(|some| side_by_side(&programs, some, seconds))
 }
 
@@ -57,14 +38,19 @@ fn side_by_side(programs: &Path, names: &[String], seconds: u32) -> Result<(), S
     })
 }
 
-fn targets() -> Result<Vec<String>, String> {
-    let files = shell::files(&shell::root().join("dev/fuzz/fuzz_targets"))?;
-    let names: Vec<String> =
-        files.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
-    if names.is_empty() { Err("dev/fuzz/fuzz_targets holds no targets".into()) } else { Ok(names) }
+/// The workspace of the programs.
+fn workspace() -> PathBuf {
+    shell::root().join("dev/fuzz/libfuzzer")
 }
 
-/// Directory of the seeds: small valid inputs, a directory for each target.
+fn targets() -> Result<Vec<String>, String> {
+    let files = shell::files(&workspace().join("src/bin"))?;
+    let names: Vec<String> =
+        files.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    if names.is_empty() { Err("dev/fuzz/libfuzzer/src/bin holds no targets".into()) } else { Ok(names) }
+}
+
+/// Directory of the seeds, with a directory for each target.
 fn seeds() -> PathBuf {
     environment::target_directory().join("fuzz/seeds")
 }
@@ -77,17 +63,17 @@ fn make_seeds() -> Result<(), String> {
 }
 
 /// Builds all targets and makes their seeds. Returns the directory of the programs.
-fn build(how: Build) -> Result<PathBuf, String> {
+fn build() -> Result<PathBuf, String> {
     make_seeds()?;
     let host = host()?;
     // With --target the flags do not apply to build scripts.
     let target = environment::target_directory().join("fuzz");
     let mut command = shell::cargo();
-    command.args(["build", "--profile", how.profile(), "--manifest-path", "dev/fuzz/Cargo.toml", "--target", &host]);
-    command.args(targets()?.iter().flat_map(|name| ["--bin", name]));
+    command.args(["build", "--release", "--bins", "--manifest-path"]).arg(workspace().join("Cargo.toml"));
+    command.args(["--target", &host]);
     command.env_remove(environment::WORKSPACE_COMPILER);
     shell::run(command.env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", &target))?;
-    Ok(target.join(host).join(how.profile()))
+    Ok(target.join(host).join("release"))
 }
 
 /// The target triple of this machine.
@@ -98,9 +84,8 @@ pub fn host() -> Result<String, String> {
 }
 
 fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
-    let fuzz = shell::root().join("dev/fuzz");
-    let corpus = fuzz.join("corpus").join(name);
-    let artifacts = fuzz.join("artifacts").join(name);
+    let corpus = workspace().join("corpus").join(name);
+    let artifacts = workspace().join("artifacts").join(name);
     for directory in [&corpus, &artifacts] {
         std::fs::create_dir_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
     }
@@ -110,10 +95,6 @@ fn one_target(programs: &Path, name: &str, seconds: u32) -> Result<(), String> {
         "-rss_limit_mb=1024",
         "-print_final_stats=1",
     ]);
-    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
-    let seeds = seeds().join(name);
-    if seeds.is_dir() {
-        command.arg(seeds);
-    }
+    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus).arg(seeds().join(name));
     shell::run(&mut command)
 }

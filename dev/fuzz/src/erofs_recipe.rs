@@ -48,7 +48,8 @@ impl<'a> Recipe<'a> {
 
     /// Returns valid options; `None` if the kernel lacks the codec.
     pub fn options(&mut self) -> Option<Options> {
-        let mut options = Options::new(Spec::parse(*self.choice(&CODECS)).expect("a codec"));
+        let codec = *self.choice(&CODECS);
+        let mut options = Options::new(Spec::parse(codec).expect("a codec"));
         let (major, minor) = *self.choice(&KERNELS);
         options.kernel = Kernel::new(major, minor);
         options.block_size = BlockSize::new(4096 << (self.byte() % 9)).expect("a size in range");

@@ -28,9 +28,10 @@ impl Seed {
 }
 
 type Seeds = io::Result<Vec<Seed>>;
+type MakeSeeds = fn() -> Seeds;
 
 /// Each target with its seeds.
-const SEEDS: [(&str, fn() -> Seeds); 26] = [
+const SEEDS: [(&str, MakeSeeds); 26] = [
     ("action", || Ok(texts::action())),
     ("cache_answer", || Ok(cache_answer())),
     ("decompress", programs::decompress),

@@ -79,31 +79,9 @@ pub fn hash(content: &[u8]) -> u64 {
     Digest::of(content, false).bits()
 }
 
-/// Whether all bytes are zero. Compares the content with itself, shifted by one byte, by the C library's memcmp, which is vectorised and stops at
-/// the first difference.
-pub(crate) fn is_zero(content: &[u8]) -> bool {
-    match content.split_first() {
-        Some((0, rest)) => rest == &content[..rest.len()],
-        Some(_) => false,
-        None => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn zeros_are_distinguished() {
-        let mut content = vec![0; 5000];
-        assert!(is_zero(&content));
-        for at in [0, 1, 2499, 4999] {
-            content[at] = 1;
-            assert!(!is_zero(&content), "a one at {at}");
-            content[at] = 0;
-        }
-        assert!(is_zero(&[]));
-    }
 
     #[test]
     fn stored_content_has_a_digest_of_its_own() {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use packline_cache::ContentDigest;
 use packline_codec::{Anchor, Outcome, add_anchors};
 use packline_engine::{Outbox, Permit, Pipeline, Task};
-use packline_runtime::{Buffer, Buffers, TaskError};
+use packline_runtime::{Buffer, Buffers, TaskError, is_zero};
 
-use crate::digest::{Digest, Digester, hash, is_zero};
+use crate::digest::{Digest, Digester, hash};
 use crate::options::EndRule;
 use crate::slab::{Item, PieceKind, Slab};
 use crate::written::{Chunk, Hashes};

@@ -37,7 +37,7 @@ pub use output_file::{
 };
 pub use resources::{MANY_WORKERS, Resources, process_limit};
 pub use seek::seek_position;
-pub use sink::{Sink, Stream, zeros};
+pub use sink::{Sink, Stream, is_zero, zeros};
 pub use temporaries::Temporaries;
 pub use tight::{push_tight, reserve_tight};
 pub use unnamed::{store_stream, unnamed_temp_file};

@@ -128,9 +128,31 @@ pub fn zeros(count: u64) -> impl Iterator<Item = &'static [u8]> {
     (0..count.div_ceil(step)).map(move |number| &ZEROS[..(count - number * step).min(step) as usize])
 }
 
+/// Whether all bytes are zero. Compares the bytes with themselves, shifted by one, by the C library's memcmp, which is vectorised and stops at the
+/// first difference.
+pub fn is_zero(bytes: &[u8]) -> bool {
+    match bytes.split_first() {
+        Some((0, rest)) => rest == &bytes[..rest.len()],
+        Some(_) => false,
+        None => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::zeros;
+    use super::{is_zero, zeros};
+
+    #[test]
+    fn zeros_are_distinguished() {
+        let mut bytes = vec![0; 5000];
+        assert!(is_zero(&bytes));
+        for at in [0, 1, 2499, 4999] {
+            bytes[at] = 1;
+            assert!(!is_zero(&bytes), "a one at {at}");
+            bytes[at] = 0;
+        }
+        assert!(is_zero(&[]));
+    }
 
     #[test]
     fn pieces_have_the_requested_length_together() {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use packline_runtime::MemoryFault;
 use packline_runtime::memory::BASE;
+use packline_runtime::{MemoryFault, is_zero};
 use packline_volume::{ReadSettings, SharedUses};
 
 use super::DIFF_METADATA;
@@ -126,6 +126,9 @@ fn compare(old: &StreamPiece<'_>, new: &StreamPiece<'_>) -> (u64, u64) {
         (StreamPiece::Hole(_), StreamPiece::Hole(_)) => length,
         (StreamPiece::Bytes(bytes), StreamPiece::Hole(_)) | (StreamPiece::Hole(_), StreamPiece::Bytes(bytes)) => {
             let bytes = &bytes[..length as usize];
+            if is_zero(bytes) {
+                return (length, length);
+            }
             bytes.iter().position(|byte| *byte != 0).map_or(length, |at| at as u64)
         }
         (StreamPiece::Bytes(old), StreamPiece::Bytes(new)) => {

@@ -17,6 +17,7 @@ mod share;
 mod shared_unit;
 mod staging_dir;
 mod task;
+mod tool;
 mod unit_uses;
 mod window;
 mod work;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use packline_engine::Task as EngineTask;
 use packline_runtime::{TaskError, zeros};
 use packline_tree::destination::DestinationFile;
-use packline_volume::{Inode, Piece, ReadError, SharedPlace, UnitDecoder};
+use packline_volume::{Inode, Piece, ReadError, SharedPlace};
 
 use super::context::{StagedEntry, UnpackContext};
 use super::outcome::Outcome;
 use super::part::{Part, Target};
 use super::shared_unit::{DecodingTool, NoTail, SharedUnit, TailBytes};
 use super::task::{End, Job, Tail, Task};
+use super::tool::Tool;
 use super::window::{PlannedFile, Window};
 use super::{share, task};
 use crate::Error;
@@ -20,12 +21,6 @@ use crate::Error;
 /// Decodes units and writes files.
 pub struct Unpacking {
     pub context: Arc<UnpackContext>,
-}
-
-/// State of a worker.
-pub struct Tool {
-    decoder: Result<Box<dyn UnitDecoder>, ReadError>,
-    bytes: Vec<u8>,
 }
 
 /// Runs the jobs of a task.
@@ -43,7 +38,7 @@ impl EngineTask for Unpacking {
     type Tool = Tool;
 
     fn tool(&self) -> Tool {
-        Tool { decoder: self.context.opened.volume.decoder(), bytes: Vec::new() }
+        Tool::new(self.context.opened.volume.decoder())
     }
 
     fn run(&self, tool: &mut Tool, task: Task) -> Result<Outcome, Error> {
@@ -120,13 +115,6 @@ impl JobRunner<'_> {
     pub(super) fn inode(&self, number: u32) -> Result<Inode, Error> {
         let inode = self.context.opened.volume.inode(self.planned(number).inode);
         inode.map_err(|cause| self.fault(number, cause))
-    }
-
-    fn decoder(&mut self) -> Result<&mut dyn UnitDecoder, ReadError> {
-        match &mut self.tool.decoder {
-            Ok(decoder) => Ok(decoder.as_mut()),
-            Err(cause) => Err(cause.clone()),
-        }
     }
 
     pub(super) fn staged(&self, number: u32) -> Result<StagedEntry, Error> {
@@ -283,15 +271,18 @@ impl JobRunner<'_> {
                 return self.part_damaged(part, &ReadError::internal(what));
             }
         };
-        let mut bytes = std::mem::take(&mut self.tool.bytes);
-        let decoded = self.decoder().and_then(|decoder| decoder.own(unit, &mut bytes));
+        let decoded = self.tool.decode(unit);
         self.outcome.counts.read_bytes += u64::from(unit.stored);
-        let done = match decoded {
-            Ok(()) => self.write_all(part, opened, &bytes[start..start + length], offset),
+        match decoded {
+            Ok(true) if self.context.sparse => Ok(()),
+            Ok(_) => {
+                let bytes = std::mem::take(&mut self.tool.bytes);
+                let done = self.write_all(part, opened, &bytes[start..start + length], offset);
+                self.tool.bytes = bytes;
+                done
+            }
             Err(cause) => self.part_damaged(part, &cause),
-        };
-        self.tool.bytes = bytes;
-        done
+        }
     }
 
     /// Reports, or returns, a fault of the content of files that are written together. Unreadable pieces stay holes.

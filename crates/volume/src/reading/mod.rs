@@ -252,7 +252,7 @@ impl<'r, T> Reading<'r, T> {
     fn front(&self) -> FrontStep {
         let slot = match self.plan.steps.front() {
             None => return FrontStep::Nothing,
-            Some(Step::Units { run, .. }) => run,
+            Some(Step::Units { run, .. } | Step::Again { run, .. }) => run,
             Some(Step::Tail(tail)) => &tail.slot,
             Some(_) => return FrontStep::Ready,
         };
@@ -274,6 +274,14 @@ impl<'r, T> Reading<'r, T> {
                 }
                 Some(event)
             }
+            Step::Again { run, piece, times } => {
+                let event = units_event(&*run.product()?, &mut (*piece..*piece + 1));
+                *times -= 1;
+                if *times > 0 {
+                    return Some(Ok(event));
+                }
+                Some(event)
+            }
             Step::Tail(tail) => Some(tail.event(self.plan.volume.as_ref(), &self.plan.budget)?),
             _ => None,
         };
@@ -283,7 +291,7 @@ impl<'r, T> Reading<'r, T> {
             Step::Hole(length) => Ok(Event::Hole(length)),
             Step::Failed { length, error } => Ok(Event::Failed { length, error }),
             Step::Refused(error) => Err(error),
-            Step::Units { .. } | Step::Tail(_) => Ok(event?),
+            Step::Units { .. } | Step::Again { .. } | Step::Tail(_) => Ok(event?),
         })
     }
 

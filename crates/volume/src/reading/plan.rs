@@ -19,8 +19,8 @@ use crate::{Missing, Piece, Pieces, ReadError, Scratch, SharedPlace, SharedVolum
 const RUN_BYTES: usize = 256 << 10;
 /// Maximum number of units per job.
 const RUN_UNITS: usize = 256;
-/// Maximum number of holes joined in one step.
-const HOLES_AT_ONCE: usize = 4096;
+/// Maximum number of holes, or of equal pieces, joined at once in one step.
+const JOINED_AT_ONCE: usize = 4096;
 /// Memory of a job without the bytes that it decodes.
 const JOB_OVERHEAD: usize = 512;
 /// Memory of a step, with its tag.
@@ -48,6 +48,12 @@ pub(super) enum Step<T> {
     Units {
         run: Rc<Slot>,
         pieces: Range<usize>,
+    },
+    /// The last piece of the step before, further times.
+    Again {
+        run: Rc<Slot>,
+        piece: usize,
+        times: u64,
     },
     /// A piece of a shared unit.
     Tail(Tail),
@@ -79,6 +85,8 @@ pub(super) struct Plan<'r, T> {
     /// The pieces of the current file that are not planned yet.
     present: Option<Box<dyn Pieces>>,
     run: Option<Run>,
+    /// The last own unit and the part of it, while its step may be the last one.
+    last: Option<(Unit, Range<usize>)>,
     /// Memory reserved for the next job.
     spare: Permit,
     run_limit: usize,
@@ -115,6 +123,7 @@ impl<'r, T> Plan<'r, T> {
             steps: VecDeque::new(),
             present: None,
             run: None,
+            last: None,
             spare: Permit::detached(0),
             run_limit,
             runs,
@@ -171,12 +180,15 @@ impl<'r, T> Plan<'r, T> {
             return None;
         };
         let mut order = None;
-        for _ in 0..HOLES_AT_ONCE {
+        for _ in 0..JOINED_AT_ONCE {
             match present.next_piece() {
                 Some(Ok(Piece::Hole { length })) => self.hole(length),
                 Some(Ok(Piece::Own { unit, start, length })) => {
-                    order = self.own(unit, start as usize..(start + length) as usize);
-                    break;
+                    let part = start as usize..(start + length) as usize;
+                    if !self.repeats(unit, &part) {
+                        order = self.own(unit, part);
+                        break;
+                    }
                 }
                 Some(Ok(Piece::Shared { place, length })) => {
                     order = self.shared(place, length as usize);
@@ -216,6 +228,23 @@ impl<'r, T> Plan<'r, T> {
         }
     }
 
+    /// Whether the last step ends with this part of an own unit, which is then returned once more. A hole in an image without holes is one unit of
+    /// zeros any number of times, and is decoded as rarely as it is planned.
+    fn repeats(&mut self, unit: Unit, part: &Range<usize>) -> bool {
+        if !self.last.as_ref().is_some_and(|(known, known_part)| *known == unit && known_part == part) {
+            return false;
+        }
+        match self.steps.back_mut() {
+            Some(Step::Again { times, .. }) => *times += 1,
+            Some(Step::Units { run, pieces }) => {
+                let (run, piece) = (Rc::clone(run), pieces.end - 1);
+                self.steps.push_back(Step::Again { run, piece, times: 1 });
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Adds a part of an own unit to the run, or starts the next one.
     fn own(&mut self, unit: Unit, part: Range<usize>) -> Option<PlannedJob> {
         let length = unit.length as usize;
@@ -230,6 +259,7 @@ impl<'r, T> Plan<'r, T> {
         };
         let range = run.bytes..run.bytes + length;
         self.volume.will_read(unit);
+        self.last = Some((unit, part.clone()));
         run.units.push(JobUnit { unit, range, part: Some(part) });
         run.bytes += length;
         run.stored += unit.stored as usize;

@@ -1,6 +1,7 @@
 //! pack to EROFS images: what the kernel, fsck.erofs and our own commands read in them.
 
 use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use packline_testkit::model::Node;
@@ -301,4 +302,24 @@ fn whiteouts_are_applied_or_kept() {
     assert!(kept.starts_with("c---------"), "{kept}");
     sandbox.good(&["pack", "-q", "tree.tar", "layer.tar", "kept.sqfs", "--whiteouts", "keep"]);
     assert_eq!(sandbox.good(&["diff", "kept.sqfs", "kept.erofs"]).text(), "");
+}
+
+/// Kernels before Linux 6.15 know no holes in compressed files: each is one cluster of zeros, many times.
+#[test]
+fn holes_of_compressed_files_are_unpacked_as_holes() {
+    let sandbox = sandbox();
+    let file = fs::File::create(sandbox.create_dir("source").join("f")).unwrap();
+    file.write_all_at(b"start", 0).unwrap();
+    file.write_all_at(b"end", (256 << 20) - 3).unwrap();
+    for kernel in ["6.1", "6.15"] {
+        sandbox.good(&["pack", "-q", "-f", "source", "new.erofs", "-c", "lz4", "--kernel", kernel]);
+        sandbox.good(&["verify", "-q", "new.erofs"]);
+        for jobs in ["0", "2"] {
+            sandbox.good(&["unpack", "-q", "new.erofs", "out", "-j", jobs]);
+            assert_eq!(sandbox.good(&["diff", "out", "source"]).text(), "");
+            let found = fs::metadata(sandbox.at("out/f")).unwrap();
+            assert!(found.blocks() * 512 <= 1 << 20, "Linux {kernel}: {} blocks", found.blocks());
+            sandbox.remove("out");
+        }
+    }
 }

@@ -57,17 +57,26 @@ const OF_SQUASHFUSE: [(&str, &str); 5] = [
 ];
 
 /// The statuses of dump.erofs.
-const OF_DUMP_EROFS: [(&str, &str); 4] = [
+const OF_DUMP_EROFS: [(&str, &str); 5] = [
     ("0", "Success. A closed pipe is not an error"),
-    ("1", "A part of the image or of the output failed"),
-    ("234", "Wrong usage, or the file is not an EROFS image that can be read"),
-    ("254", "The file does not exist"),
+    ("1", "A part of the image, or the output, failed, or the image has no such inode or path"),
+    ("234", "Wrong usage, or the superblock is not one of an EROFS image that can be read"),
+    ("251", "The file ends before the end of the superblock"),
+    (
+        "254",
+        "The file does not exist. Another error of opening it has the status 256 minus the number of the system's error",
+    ),
 ];
 
 /// Status of dump.erofs for EINVAL.
 pub const INVALID: u8 = 234;
-/// Status of dump.erofs for ENOENT.
-pub const NOT_FOUND: u8 = 254;
+/// Status of dump.erofs for EIO, to which a read that meets the end of the file leads.
+pub const CUT_OFF: u8 = 251;
+
+/// Returns the status of dump.erofs for a positive error number of the system.
+pub fn negative(error: i32) -> u8 {
+    error.wrapping_neg().to_le_bytes()[0]
+}
 
 /// Returns the meaning of status 1 for a command of packline's own.
 fn failure_of(name: &str) -> &'static str {

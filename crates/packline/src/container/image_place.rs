@@ -238,8 +238,9 @@ impl ImagePlace {
         let file = self.file()?;
         let input: Arc<dyn Input> = Arc::new(file.clone());
         let offset = self.offset.unwrap_or(0);
-        let found = file.content_kind().filter(|found| *found != ContentKind::Erofs && offset == 0);
-        if let Some(found) = found.filter(|_| !has_magic(input.as_ref(), offset)) {
+        let found = file.content_kind().filter(|_| offset == 0);
+        let other = found.filter(|found| *found != ContentKind::Erofs);
+        if let Some(found) = other.filter(|_| !has_magic(input.as_ref(), offset)) {
             return Err(found.instead_of(&self.path, EROFS));
         }
         let at = OpenAt { offset, metadata_cache, checksum: checksum == SuperblockChecksum::Compare };

@@ -5,9 +5,9 @@ pub mod fsck;
 pub mod mkfs;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use packline::requests::{ErofsImage, SuperblockChecksum};
+use packline::requests::{ErofsImage, ImagePlace, SuperblockChecksum};
 use packline_image::metadata_cache;
 use packline_tree::path::{PathFault, canonical};
 use packline_volume::{NodeId, ReadError, Walk};
@@ -46,10 +46,6 @@ pub struct ChosenInode {
 }
 
 impl ImageOptions {
-    pub fn image(&self) -> &Path {
-        &self.image
-    }
-
     /// Returns whether an option names an inode.
     pub fn chooses(&self) -> bool {
         self.path.is_some() || self.nid.is_some()
@@ -61,9 +57,13 @@ impl ImageOptions {
         self
     }
 
+    /// Returns the location of the image. A stream is stored.
+    pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
+        Ok(place(&self.image, Some(self.offset), io)?.with_devices(self.device.clone()))
+    }
+
     pub fn open(&self, checksum: SuperblockChecksum, io: &mut Io) -> Result<ErofsImage, Failure> {
-        let place = place(&self.image, Some(self.offset), io)?.with_devices(self.device.clone());
-        Ok(place.open_erofs(checksum, metadata_cache(None))?)
+        Ok(self.place(io)?.open_erofs(checksum, metadata_cache(None))?)
     }
 
     /// Returns the inode that --path or --nid names, if any.

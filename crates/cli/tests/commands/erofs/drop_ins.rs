@@ -143,7 +143,8 @@ fn fsck_keeps_owners_and_permissions_on_request() {
 #[test]
 fn wrong_usage_has_the_words_and_the_status_of_the_programs() {
     let sandbox = with_samples();
-    let (name, _) = SAMPLES[0];
+    let (name, bytes) = SAMPLES[0];
+    sandbox.write("short", &bytes[..1100]);
     for (arguments, status, expected) in [
         (&["fsck.erofs", "--force", name][..], 1, "--force must be used together with --extract=X"),
         (&["fsck.erofs", "--overwrite", name], 1, "--overwrite must be used together with --extract=X"),
@@ -165,8 +166,33 @@ fn wrong_usage_has_the_words_and_the_status_of_the_programs() {
         (&["dump.erofs"], 234, "missing argument: IMAGE"),
         (&["dump.erofs", "none"], 254, "none: cannot open"),
         (&["dump.erofs", "tree.tar"], 234, "tree.tar: is a tar (expected an EROFS image)"),
+        (&["dump.erofs", "short"], 251, "short: not an EROFS image: 1100 bytes at byte 0 (expected at least 1152)"),
+        (
+            &["dump.erofs", "--offset=0x40000000", name],
+            251,
+            "not an EROFS image: 0 bytes at byte 0 (expected at least 1152)",
+        ),
+        (&["dump.erofs", "--offset=512", name], 234, "not an EROFS image: magic "),
+        (&["dump.erofs", "."], 234, "is a directory (expected a file or a block device)"),
+        (&["fsck.erofs", "short"], 1, "short: not an EROFS image: 1100 bytes at byte 0 (expected at least 1152)"),
         (&["dump.erofs", "--path=/none", name], 1, "failed to lookup none"),
+        (&["dump.erofs", "--nid=99999999", name], 1, "metadata to byte "),
         (&["dump.erofs", "--cat", "--path=/a", name], 1, "not a regular file"),
+        (
+            &["mkfs.erofs", "-b4097", "--tar=f", "new", "tree.tar"],
+            1,
+            "-b: invalid block size 4097 (expected 4096, the page ",
+        ),
+        (
+            &["mkfs.erofs", "-zdeflate,0", "--tar=f", "new", "tree.tar"],
+            1,
+            "-z: invalid compression level 0 (expected 1 to 9)",
+        ),
+        (
+            &["mkfs.erofs", "--async-queue-limit=5", "--tar=f", "new", "tree.tar"],
+            1,
+            "--async-queue-limit: invalid async-queue-limit 5 (expected 0 or a power of two)",
+        ),
     ] {
         let ran = sandbox.run(arguments);
         assert!(ran.status == status && ran.stderr.contains(expected), "{arguments:?}: {ran:?}");

@@ -75,9 +75,12 @@ fn starts_of_attribute_names_are_stored_once() {
             snapshot::assert_same(&format!("{options:?}"), &expected, &found, Except::default());
         }
     }
+    let long = ["--xattr-prefix=", &"n".repeat(256)].concat();
     for (options, expected) in [
         (&["-zlz4", "-Efragments"][..], "expected Linux 6.17 or later); add -E plain-xattr-prefixes"),
-        (&["--xattr-prefix="], "prefix \"\" of attribute names with 0 bytes"),
+        (&["--xattr-prefix="], "--xattr-prefix: prefix \"\" of attribute names with 0 bytes (expected 1 to 255 bytes)"),
+        (&[&long], "with 256 bytes (expected 1 to 255 bytes)"),
+        (&["--xattr-prefix=a"; 127], "129 prefixes of attribute names with "),
     ] {
         let arguments = [&["mkfs.erofs", "--tar=f", "none", "tree.tar"], &prefixes[..], options].concat();
         let message = sandbox.bad(1, &arguments);
@@ -140,4 +143,24 @@ fn a_directory_with_whiteouts_is_marked_for_overlayfs() {
     written(&["--clean"]);
     sandbox.good(&["mkfs.erofs", "--quiet", "--tar=f", "image", "t.tar"]);
     assert_eq!(sandbox.good(&["diff", "image", "plain.sqfs"]).status, 0);
+}
+
+#[test]
+fn excluded_paths_may_have_slashes_and_are_named_if_nothing_matches() {
+    let sandbox = sandbox();
+    for name in ["a/f", "a/g", "x"] {
+        sandbox.write(&format!("t/{name}"), name);
+    }
+    sandbox.shell("tar -C t -cf t.tar .");
+    for source in [&["t"][..], &["--tar=f", "t.tar"]] {
+        let run =
+            |options: &[&str]| sandbox.good(&[&["mkfs.erofs", "--quiet", "image"], source, options].concat()).stderr;
+        let list = || sandbox.good(&["list", "image"]).text();
+        assert_eq!(run(&["--exclude-path=/x", "--exclude-path=a/f/", "--exclude-path=x"]), "");
+        assert_eq!(list(), ".\na\na/g\n");
+        let place = source[source.len() - 1];
+        let expected = format!("packline: warning: --exclude-path: '/f' matches nothing in {place}\n");
+        assert_eq!(run(&["--exclude-path=/f", "--exclude-path=a", "--exclude-regex=none"]), expected);
+        assert_eq!(list(), ".\nx\n");
+    }
 }

@@ -4,18 +4,21 @@ mod inode;
 mod statistics;
 mod superblock;
 
-use std::io::ErrorKind;
-
-use packline::requests::{ErofsImage, SuperblockChecksum};
+use packline::Error;
+use packline::requests::{ErofsImage, ImagePlace, SuperblockChecksum};
+use packline_image::metadata_cache;
 use packline_verity::Uuid;
 use packline_volume::Node;
 
 use super::{ChosenInode, ImageOptions, fault, shown};
 use crate::args::{Command, Compat, Invocation};
 use crate::host::streams::STDOUT;
-use crate::ui::exit_status::{INVALID, NOT_FOUND};
+use crate::ui::exit_status::{CUT_OFF, INVALID, negative};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
+
+/// End of the superblock in an image in bytes.
+const SUPERBLOCK_END: u64 = 1152;
 
 /// Show what is in an EROFS image (drop-in for erofs-utils)
 #[derive(Debug, clap::Args)]
@@ -70,8 +73,7 @@ impl Command for DumpErofs {
 
     fn run(self, _: &Invocation, io: &mut Io) -> Result<(), Failure> {
         self.check()?;
-        let image =
-            self.place.open(SuperblockChecksum::Ignore, io).map_err(|failure| status_of(failure, &self.place))?;
+        let image = self.open(io)?;
         if self.shows.blkid_udev {
             let uuid = Uuid(image.image.superblock().uuid);
             let text = "ID_FS_TYPE=erofs\nID_FS_USAGE=filesystem\n";
@@ -95,6 +97,12 @@ impl Command for DumpErofs {
 }
 
 impl DumpErofs {
+    fn open(&self, io: &mut Io) -> Result<ErofsImage, Failure> {
+        let place = self.place.place(io).map_err(|failure| Failure::Exit(INVALID, Box::new(failure)))?;
+        let opened = place.open_erofs(SuperblockChecksum::Ignore, metadata_cache(None));
+        opened.map_err(|cause| Failure::Exit(status_of(&place), Box::new(cause.into())))
+    }
+
     /// Rejects options that contradict each other or lack another one.
     fn check(&self) -> Result<(), Failure> {
         let Shows { superblock, statistics, extents, ls, cat, .. } = self.shows;
@@ -109,11 +117,14 @@ impl DumpErofs {
     }
 }
 
-/// Adds the exit status of dump.erofs to a failure to open the image.
-fn status_of(failure: Failure, place: &ImageOptions) -> Failure {
-    let found = place.image().metadata();
-    let is_missing = found.is_err_and(|cause| cause.kind() == ErrorKind::NotFound) && place.image().as_os_str() != "-";
-    Failure::Exit(if is_missing { NOT_FOUND } else { INVALID }, Box::new(failure))
+/// Returns the exit status for an image that cannot be opened: the number of the system's error, or of the fault of the image.
+fn status_of(place: &ImagePlace) -> u8 {
+    match place.input() {
+        Err(Error::Source { cause, .. }) => cause.raw_os_error().map_or(INVALID, negative),
+        Err(_) => INVALID,
+        Ok(input) if input.size() < place.offset.unwrap_or(0).saturating_add(SUPERBLOCK_END) => CUT_OFF,
+        Ok(_) => INVALID,
+    }
 }
 
 /// Prints the content of a regular file.

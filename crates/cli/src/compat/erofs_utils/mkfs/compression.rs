@@ -26,19 +26,19 @@ struct Compressor {
     name: &'static str,
     /// The name of packline's codec.
     codec: &'static str,
-    /// The largest level, and the default; `None` without levels.
-    levels: Option<(u64, u64)>,
+    /// The smallest and the largest level, and the default; `None` without levels.
+    levels: Option<(u64, u64, u64)>,
     /// The level that is meant by 0.
     zero: u64,
 }
 
 const COMPRESSORS: [Compressor; 6] = [
     Compressor { name: "lz4", codec: "lz4", levels: None, zero: 0 },
-    Compressor { name: "lz4hc", codec: "lz4hc", levels: Some((12, 9)), zero: 9 },
-    Compressor { name: "lzma", codec: "lzma", levels: Some((109, 6)), zero: 0 },
-    Compressor { name: "deflate", codec: "gzip", levels: Some((9, 1)), zero: 1 },
-    Compressor { name: "libdeflate", codec: "gzip", levels: Some((12, 1)), zero: 1 },
-    Compressor { name: "zstd", codec: "zstd", levels: Some((22, 3)), zero: 3 },
+    Compressor { name: "lz4hc", codec: "lz4hc", levels: Some((0, 12, 9)), zero: 9 },
+    Compressor { name: "lzma", codec: "lzma", levels: Some((0, 109, 6)), zero: 0 },
+    Compressor { name: "deflate", codec: "gzip", levels: Some((1, 9, 1)), zero: 0 },
+    Compressor { name: "libdeflate", codec: "gzip", levels: Some((0, 12, 1)), zero: 1 },
+    Compressor { name: "zstd", codec: "zstd", levels: Some((0, 22, 3)), zero: 3 },
 ];
 
 /// A value of `-z`.
@@ -71,7 +71,7 @@ pub fn parse(text: &str) -> Result<Algorithm, String> {
             _ => return Err(format!("'{parameter}' is not a parameter of {name}")),
         }
     }
-    let level = level.or(compressor.levels.map(|(_, default)| default));
+    let level = level.or(compressor.levels.map(|(.., default)| default));
     let words = level.map(|level| level_of(compressor, level)).into_iter().chain(rest);
     let words = words.collect::<Vec<_>>().join(",");
     let codec = Spec::parse_with_name(compressor.codec, &words).map_err(|error| error.to_string())?;
@@ -79,14 +79,14 @@ pub fn parse(text: &str) -> Result<Algorithm, String> {
 }
 
 fn parse_level(compressor: &Compressor, text: &str) -> Result<u64, String> {
-    let Some((most, _)) = compressor.levels else {
+    let Some((least, most, _)) = compressor.levels else {
         return Err(format!("invalid compression level {text}: {} has no levels", compressor.name));
     };
     let level: Option<u64> = text.parse().ok();
     let is_gap = |level: u64| compressor.name == "lzma" && (10..EXTREME).contains(&level);
-    level.filter(|level| *level <= most && !is_gap(*level)).ok_or_else(|| {
+    level.filter(|level| (least..=most).contains(level) && !is_gap(*level)).ok_or_else(|| {
         let range =
-            if compressor.name == "lzma" { "0 to 9, or 100 to 109".to_string() } else { format!("0 to {most}") };
+            if compressor.name == "lzma" { "0 to 9, or 100 to 109".to_string() } else { format!("{least} to {most}") };
         format!("invalid compression level {text} (expected {range})")
     })
 }
@@ -123,9 +123,16 @@ pub fn parse_cluster(text: &str) -> Result<u64, String> {
 /// Parses the value of `-b`, which is rounded down to a power of two.
 pub fn parse_block(text: &str) -> Result<u64, String> {
     match parse_size(text)? {
-        size if (TAR_BLOCK..2 * BLOCK).contains(&size) => Ok(1 << size.ilog2()),
+        size if (TAR_BLOCK..=BLOCK).contains(&size) => Ok(1 << size.ilog2()),
         _ => Err(format!("invalid block size {text} (expected 4096, the page size)")),
     }
+}
+
+/// Parses the value of `--async-queue-limit`: a number of entries, or 0 for a number that is chosen.
+pub fn parse_queue(text: &str) -> Result<u64, String> {
+    let is_valid = |entries: &u64| *entries == 0 || entries.is_power_of_two();
+    let expected = "expected 0 or a power of two";
+    parse_c_number(text).ok().filter(is_valid).ok_or_else(|| format!("invalid async-queue-limit {text} ({expected})"))
 }
 
 /// Parses the value of `--chunksize`.
@@ -175,6 +182,7 @@ mod tests {
             ("lzma,109", "lzma:level=9,extreme"),
             ("lzma,level=6,lc=2,dictsize=1m", "lzma:level=6,lc=2"),
             ("deflate", "gzip:level=1"),
+            ("libdeflate,0", "gzip:level=1"),
             ("libdeflate,12", "gzip:level=12"),
             ("zstd,level=19", "zstd:level=19"),
             ("zstd", "zstd:level=3"),
@@ -186,6 +194,7 @@ mod tests {
             ("lz4,3", "invalid compression level 3: lz4 has no levels"),
             ("lzma,10", "invalid compression level 10 (expected 0 to 9, or 100 to 109)"),
             ("zstd,23", "invalid compression level 23"),
+            ("deflate,0", "invalid compression level 0 (expected 1 to 9)"),
             ("zstd,level=x", "invalid compression level x"),
             ("zstd,lc=3", "'lc=3' is not a parameter of zstd"),
             ("lz4:zstd", "lz4:zstd: several algorithms are not supported yet; name one"),
@@ -214,8 +223,12 @@ mod tests {
         for wrong in ["", "k", "5000", "2m", "0"] {
             assert!(parse_cluster(wrong).is_err(), "{wrong}");
         }
-        assert_eq!((parse_block("4096"), parse_block("5000")), (Ok(4096), Ok(4096)));
-        assert!(parse_block("1000") == Ok(512) && parse_block("8192").is_err() && parse_block("500").is_err());
+        assert_eq!((parse_block("4096"), parse_block("4095"), parse_block("1000")), (Ok(4096), Ok(2048), Ok(512)));
+        assert!(["4097", "8192", "500", "0"].iter().all(|wrong| parse_block(wrong).is_err()));
+        assert_eq!((parse_queue("0"), parse_queue("0x10")), (Ok(0), Ok(16)));
+        for wrong in ["5", "x", "-1", ""] {
+            assert!(parse_queue(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
         assert_eq!((parse_chunk("1m"), parse_chunk("4096")), (Ok(1 << 20), Ok(4096)));
         for wrong in ["2048", "12288", "2g", "x"] {
             assert!(parse_chunk(wrong).unwrap_err().contains(wrong), "{wrong}");

@@ -7,6 +7,7 @@ use packline_erofs::{BlockSize, Fragments, Inline, Kernel, Options, Place, Uuid}
 use super::compression::{BLOCK, TAR_BLOCK, content_size};
 use super::extended::Features;
 use super::options::{FormatOptions, ImageUuid};
+use crate::args::wrong;
 use crate::ui::failure::Failure;
 
 /// The first kernels with features that an image may need, the oldest first.
@@ -93,8 +94,21 @@ impl FormatOptions {
             Some(ImageUuid::Given(uuid)) => Uuid::Given(uuid),
             Some(ImageUuid::Derived) | None => Uuid::Derived,
         };
-        options.xattr_prefixes = self.xattr_prefix.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect();
+        options.xattr_prefixes = self.prefixes()?;
         oldest(options, features)
+    }
+
+    /// Returns the values of --xattr-prefix.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for values that no image can have.
+    fn prefixes(&self) -> Result<Vec<Vec<u8>>, Failure> {
+        let prefixes: Vec<Vec<u8>> =
+            self.xattr_prefix.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect();
+        let mut alone = Options::new(Spec::None);
+        alone.xattr_prefixes.clone_from(&prefixes);
+        alone.kernel = Kernel::new(PLAIN_PREFIXES.0, PLAIN_PREFIXES.1);
+        alone.validate().map(|()| prefixes).map_err(|fault| wrong("xattr-prefix", fault))
     }
 }
 

@@ -191,8 +191,8 @@ pub struct RunOptions {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Without effect")]
 pub struct IdleOptions {
-    /// Accepted without effect: memory limits the queues
-    #[arg(long, value_name = "NUMBER", value_parser = c_number())]
+    /// Accepted without effect: memory limits the queues. A NUMBER that is neither 0 nor a power of two is an error
+    #[arg(long, value_name = "NUMBER", value_parser = text(compression::parse_queue))]
     async_queue_limit: Option<u64>,
     /// Accepted without effect: all metadata is in one zone
     #[arg(long = "MZ", value_name = "PARTS", num_args = 0..=1, require_equals = true, value_parser = text(zones))]

@@ -1,6 +1,5 @@
 //! The source: a directory, or a tar from a file or standard input; and the image under it, with --incremental.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use packline::Source;
@@ -14,7 +13,6 @@ use super::MkfsErofs;
 use super::options::SourceOptions;
 use super::tar::TarMode;
 use crate::args::wrong;
-use crate::compat::squashfs_tools::posix_regex;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -114,32 +112,8 @@ impl SourceOptions {
             (Some(file), None) => Ok(Some(file)),
         }
     }
-
-    /// Returns the rule of --exclude-path and --exclude-regex for paths, if there is one.
-    pub(super) fn filter(&self) -> Result<Option<PathFilter>, Failure> {
-        if self.exclude_path.is_empty() && self.exclude_regex.is_empty() {
-            return Ok(None);
-        }
-        let paths: BTreeSet<Vec<u8>> = self.exclude_path.iter().map(|path| trimmed(path.as_encoded_bytes())).collect();
-        let compile = |text: &std::ffi::OsString| {
-            let malformed = |fault| wrong("exclude-regex", format!("'{}': {fault}", text.escaped()));
-            posix_regex::compile(text.as_encoded_bytes()).map_err(malformed)
-        };
-        let expressions = self.exclude_regex.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(PathFilter::new(move |path| {
-            paths.contains(path) || expressions.iter().any(|expression| expression.is_match(path))
-        })))
-    }
 }
 
 fn not_supported(long: &str, value: &str, hint: &str) -> Failure {
     wrong(long, format!("'{value}' is not supported yet; {hint}"))
-}
-
-/// Returns a path without slashes at its ends.
-fn trimmed(path: &[u8]) -> Vec<u8> {
-    let is_slash = |byte: &u8| *byte == b'/';
-    let start = path.iter().position(|byte| !is_slash(byte)).unwrap_or(path.len());
-    let end = path.iter().rposition(|byte| !is_slash(byte)).map_or(start, |last| last + 1);
-    path[start..end].to_vec()
 }

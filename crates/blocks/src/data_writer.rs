@@ -163,26 +163,8 @@ impl<'s> DataWriter<'s> {
     fn end_block(&mut self, ordinal: u32, part: Part, kept: usize, clusters: &[PackedCluster]) -> Result<(), Error> {
         let size_word = size_word(part.length as usize + kept, matches!(part.form, Form::Plain));
         let start = part.start;
-        let clusters = self.add_part(part, clusters);
+        let clusters = add_part(&mut self.written, part, clusters);
         self.decisions.blocks.committed(ordinal, BlockPlace { start, size_word }, &clusters)
-    }
-
-    /// Records a block: as one part, or as its clusters, which are returned. Records only what was written.
-    fn add_part(&mut self, part: Part, clusters: &[PackedCluster]) -> Vec<Cluster> {
-        if clusters.is_empty() && part.length > 0 {
-            self.written.add(part);
-        }
-        let mut start = part.start;
-        let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
-            let length = cluster.size();
-            let form = if cluster.is_compressed() { Form::Block { content: cluster.length } } else { Form::Plain };
-            if start < part.end() {
-                self.written.add(Part { start, length, form, hashes });
-            }
-            start += u64::from(length);
-            cluster
-        };
-        clusters.iter().map(&mut add).collect()
     }
 
     fn write_packed(&mut self, raw: &Arc<Buffer>, product: Buffer, blocks: Vec<PackedBlock>) -> Result<(), Error> {
@@ -230,18 +212,17 @@ impl<'s> DataWriter<'s> {
     }
 
     fn write_fragment(&mut self, fragment: PackedFragment) -> Result<(), Error> {
-        let PackedFragment { index, bytes, length, content_length, stored, hashes, clusters, checksum } = fragment;
+        let PackedFragment { index, length, content_length, .. } = fragment;
         if let Some(tails) = &mut self.tails {
-            return tails.push(index, &bytes.bytes()[..length]);
+            return tails.push(index, fragment.stored_bytes());
         }
         self.leave_gap(Spaced::Fragment(length))?;
-        let bytes = SharedBytes { buffer: Arc::new(bytes), range: 0..length };
-        let start = self.append_shared(bytes.clone(), checksum)?;
-        let stored_hash = || if self.written.records() { hash(bytes.bytes()) } else { 0 };
-        let hashes = hashes.unwrap_or_else(|| Hashes { stored: stored_hash(), content: 0 });
-        let form = if stored { Form::Plain } else { Form::Block { content: content_length } };
-        let clusters = self.add_part(Part { start, length: length as u32, form, hashes }, &clusters);
-        let size_word = size_word(length, stored);
+        let start = self.position;
+        let part = fragment.part(start, self.written.records());
+        let clusters = add_part(&mut self.written, part, &fragment.clusters);
+        let size_word = fragment.size_word();
+        let bytes = SharedBytes { buffer: Arc::new(fragment.bytes), range: 0..length };
+        self.append_shared(bytes, fragment.checksum)?;
         self.decisions.fragments.committed(index, FragmentBlock { start, size_word, length: content_length }, clusters);
         Ok(())
     }
@@ -283,6 +264,24 @@ impl Sequencer<HashTask, CompressTask> for DataWriter<'_> {
             Packed::Metadata(_) | Packed::Checked(_) => Err(Error::internal("metadata in the data area".into())),
         }
     }
+}
+
+/// Records a block: as one part, or as its clusters, which are returned. Records only what was written.
+pub(crate) fn add_part(written: &mut Written, part: Part, clusters: &[PackedCluster]) -> Vec<Cluster> {
+    if clusters.is_empty() && part.length > 0 {
+        written.add(part);
+    }
+    let mut start = part.start;
+    let mut add = |&PackedCluster { cluster, hashes }: &PackedCluster| {
+        let length = cluster.size();
+        let form = if cluster.is_compressed() { Form::Block { content: cluster.length } } else { Form::Plain };
+        if start < part.end() {
+            written.add(Part { start, length, form, hashes });
+        }
+        start += u64::from(length);
+        cluster
+    };
+    clusters.iter().map(&mut add).collect()
 }
 
 /// Returns a block that is not compressed.

@@ -57,7 +57,7 @@ impl Fragments {
         let size = options.fragment_size as usize;
         Fragments {
             size,
-            unit: options.cluster_size.map_or(1, |_| options.unit.max(1) as usize),
+            unit: options.cluster_unit(),
             pool: Buffers::new(size, window),
             open: BTreeMap::new(),
             table: Vec::new(),

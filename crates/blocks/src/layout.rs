@@ -208,7 +208,7 @@ impl DataLayout {
 }
 
 /// Splits a block into its clusters.
-fn split(block: BlockPlace, length: u32, clusters: &[Cluster]) -> impl Iterator<Item = Extent> {
+pub(crate) fn split(block: BlockPlace, length: u32, clusters: &[Cluster]) -> impl Iterator<Item = Extent> {
     let whole = clusters.is_empty().then_some(Extent { length, place: block });
     let parts = clusters.iter().scan(block.start, |start, cluster| {
         let place = BlockPlace { start: *start, size_word: cluster.size_word };

@@ -18,7 +18,7 @@
 //! 4. Workers compress blocks. Output buffers are reused.
 //! 5. `data_writer.rs` writes results in the order of the decisions and records their positions. A fragment block gets its place in
 //!    that order when it is full. `spacing.rs` decides on gaps.
-//! 6. After the last entry `area.rs` completes the layout. With verification, `read_back.rs` later compares all bytes of the image with
+//! 6. After the last entry `area.rs` completes the layout. The workers then compress content that follows the data area (`late_content.rs`). With verification, `read_back.rs` later compares all bytes of the image with
 //!    their hashes (`written.rs`).
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,7 @@ mod feeder;
 mod fragments;
 mod kept_tails;
 mod keyed_hash;
+mod late_content;
 mod layout;
 mod options;
 mod read_back;
@@ -60,6 +61,7 @@ pub use decision::Saved;
 pub use digest::hash;
 pub use error::Error;
 pub use kept_tails::{KeepTails, KeptTails};
+pub use late_content::{LateBlock, LateContent};
 pub use layout::{
     BlockPlace, BlockTable, Cluster, DataLayout, Extent, FileLayout, FragmentBlock, STORED_BLOCK, TailPlace,
 };

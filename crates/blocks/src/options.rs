@@ -133,6 +133,11 @@ impl DataOptions {
         if extent.place.is_hole() { 0 } else { self.end_rule().end_of(extent.place.size()) }
     }
 
+    /// Returns the number of bytes of which the content of a fragment block is a multiple.
+    pub(crate) fn cluster_unit(&self) -> usize {
+        self.cluster_size.map_or(1, |_| self.unit.max(1) as usize)
+    }
+
     /// Returns the number of bytes modulo which a file's size is its tail end.
     pub(crate) fn tail_unit(&self) -> usize {
         self.cluster_size.map_or(self.block_size.bytes(), |size| size.usual as usize)

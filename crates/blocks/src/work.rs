@@ -11,7 +11,7 @@ use packline_runtime::{Buffer, Buffers, TaskError, is_zero};
 use crate::digest::{Digest, Digester, hash};
 use crate::options::EndRule;
 use crate::slab::{Item, PieceKind, Slab};
-use crate::written::{Chunk, Hashes};
+use crate::written::{Chunk, Form, Hashes, Part};
 use crate::{BlockContent, Cluster, ClusterSize, Coder, Coders, DataOptions, Error, STORED_BLOCK};
 
 /// Raw bytes in a job. Submitting smaller jobs would cost too much.
@@ -201,6 +201,23 @@ impl PackedFragment {
     fn stored(index: u32, bytes: Buffer, length: usize, checksum: Option<u32>) -> PackedFragment {
         let (content_length, clusters) = (length as u32, Vec::new());
         PackedFragment { index, bytes, length, content_length, stored: true, hashes: None, clusters, checksum }
+    }
+
+    /// Returns the bytes of the block as it is stored.
+    pub(crate) fn stored_bytes(&self) -> &[u8] {
+        &self.bytes.bytes()[..self.length]
+    }
+
+    /// Returns the block as a part of the image from an offset on. Its hashes are not used unless parts are recorded.
+    pub(crate) fn part(&self, start: u64, is_recorded: bool) -> Part {
+        let stored_hash = || if is_recorded { hash(self.stored_bytes()) } else { 0 };
+        let hashes = self.hashes.unwrap_or_else(|| Hashes { stored: stored_hash(), content: 0 });
+        let form = if self.stored { Form::Plain } else { Form::Block { content: self.content_length } };
+        Part { start, length: self.length as u32, form, hashes }
+    }
+
+    pub(crate) fn size_word(&self) -> u32 {
+        size_word(self.length, self.stored)
     }
 }
 
@@ -425,12 +442,12 @@ impl CompressTask {
     }
 }
 
-/// Returns the size word of a block of `size` bytes on disk.
 /// Returns the bytes at the end of a block of `stored` bytes that are kept: the last cluster, or the end of a block that is not compressed.
 pub(crate) fn kept_end(rule: EndRule, clusters: &[PackedCluster], stored: usize) -> usize {
     rule.end_of(clusters.last().map_or(stored as u32, |last| last.cluster.size())) as usize
 }
 
+/// Returns the size word of a block of `size` bytes on disk.
 pub(crate) fn size_word(size: usize, stored: bool) -> u32 {
     size as u32 | if stored { STORED_BLOCK } else { 0 }
 }

@@ -60,7 +60,8 @@ pub enum Inline {
     Never,
     /// Files of less than a block, as they are.
     SmallFiles,
-    /// Ends of files, compressed where that makes them smaller. Before Linux 5.17, the same as [`Inline::SmallFiles`].
+    /// Ends of files, compressed where that makes them smaller. Before Linux 5.17, and with [`Options::compress_directories`], the same as
+    /// [`Inline::SmallFiles`].
     #[default]
     Ends,
 }
@@ -91,6 +92,9 @@ pub struct Options {
     pub fragments: Fragments,
     /// What follows inodes if [`Options::fragments`] is [`Fragments::Never`].
     pub inline: Inline,
+    /// Whether directories are compressed with the codec, in the packed inode. Needs Linux 6.1. A directory that takes no space after its inode stays
+    /// there.
+    pub compress_directories: bool,
     /// Whether equal files, tail ends and blocks are stored once.
     pub deduplicate: bool,
     /// Whether blocks of zeros are stored as holes.
@@ -127,6 +131,7 @@ impl Options {
             kernel: Kernel::DEFAULT,
             fragments: Fragments::default(),
             inline: Inline::default(),
+            compress_directories: false,
             deduplicate: true,
             sparse: true,
             xattrs: true,
@@ -163,6 +168,10 @@ impl Options {
         if self.place != Place::Image && self.codec != Spec::None {
             let what = format!("contents on a device with codec {}", self.codec.name());
             return Err(Error::Limit { what, expected: "codec none".into() });
+        }
+        if self.compress_directories && self.codec == Spec::None {
+            let what = "compressed directories with codec none".into();
+            return Err(Error::Limit { what, expected: "a codec that compresses".into() });
         }
         if self.label.len() > LABEL_MOST || self.label.contains(&0) {
             let what = format!("label \"{}\" of {} bytes", self.label.escaped(), self.label.len());
@@ -218,8 +227,12 @@ impl Options {
         if self.place != Place::Image {
             needs.push(("contents on a device".to_owned(), Kernel::of_feature(incompat::DEVICES)));
         }
+        if self.compress_directories {
+            needs.push(("compressed directories".to_owned(), Kernel::of_feature(incompat::FRAGMENTS)));
+        }
         if !self.xattr_prefixes.is_empty() {
-            let is_alone = self.form() == Form::Flat || !(self.deduplicate || self.sparse || self.packs_tails());
+            let has_packed = self.packs_tails() || self.compress_directories;
+            let is_alone = self.form() == Form::Flat || !(self.deduplicate || self.sparse || has_packed);
             needs.push(if is_alone {
                 ("long prefixes of attribute names".to_owned(), Kernel::of_feature(incompat::XATTR_PREFIXES))
             } else {
@@ -311,6 +324,8 @@ impl Options {
     pub(crate) fn inline(&self) -> Inline {
         match self.inline {
             _ if self.form() != Form::Clusters || self.fragments != Fragments::Never => Inline::Never,
+            // The content of the packed inode has no short ends, and all content has the same coder.
+            Inline::Ends if self.compress_directories => Inline::SmallFiles,
             Inline::Ends if self.kernel < Kernel::of_feature(incompat::INLINE_CLUSTERS) => Inline::SmallFiles,
             inline => inline,
         }

@@ -66,6 +66,10 @@ impl<'a> Recipe<'a> {
             options.label = b"a label"[..usize::from(self.byte() % 8)].to_vec();
         }
         options.without_unknown_sharing();
+        options.compress_directories = flags & 64 != 0;
+        if options.validate().is_err() {
+            options.compress_directories = false;
+        }
         if flags & 32 != 0 {
             options.xattr_prefixes = (0..1 + self.byte() % 4).map(|_| self.choice(&PREFIXES).to_vec()).collect();
             // The kernel may lack the feature.

@@ -1,5 +1,6 @@
 //! The data area as a whole: contents read from it equal the input, and the bytes do not depend on the workers.
 
+mod late_content;
 mod support;
 
 use std::io;

@@ -27,7 +27,7 @@ const END: usize = UNIT - 100;
 
 /// A codec with blocks of [`BLOCK`] bytes, and whether ends are kept.
 #[derive(Debug, Clone)]
-struct Codec(Spec, bool);
+pub(super) struct Codec(Spec, bool);
 
 /// One encoder, and a buffer for decoded blocks.
 struct OneCoder {
@@ -212,7 +212,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    fn codec(&self) -> Codec {
+    pub(super) fn codec(&self) -> Codec {
         Codec(self.codec.clone(), self.options.keep_ends.is_some())
     }
 }
@@ -329,7 +329,7 @@ pub(super) fn pack(files: &[(Vec<u8>, FileHints)], setup: &Setup, run: Run) -> P
 }
 
 /// Reads parts of a content that follow each other. `kept` returns the end of an extent that is not in the image.
-fn decode(
+pub(super) fn decode(
     image: &[u8],
     extents: impl Iterator<Item = Extent>,
     coder: &mut dyn Coder,

@@ -50,6 +50,7 @@ const NOT_OF_EROFS: &[&str] = &["no-compress", "layout", "exportable", "no-pad"]
 /// Options that only an EROFS image has, as in [`CHANGING`].
 const OF_EROFS: &[(&str, &[&str], &[&str])] = &[
     ("kernel", &["-c", "lz4", "--kernel", "5.15"], &["-c", "lz4"]),
+    ("compress-directories", &["--compress-directories"], &[]),
     ("label", &["--label", "rootfs"], &[]),
     ("uuid", &["--uuid", "00112233-4455-6677-8899-aabbccddeeff"], &[]),
 ];

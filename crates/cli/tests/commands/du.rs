@@ -78,7 +78,7 @@ fn check_sums(sandbox: &Sandbox, image: &str) {
 #[test]
 fn every_byte_of_random_images_belongs_to_a_row() {
     let sandbox = sandbox();
-    let forms: [(&str, &[&str]); 10] = [
+    let forms: [(&str, &[&str]); 12] = [
         ("x.sqfs", &["-c", "zstd", "-b", "4K"]),
         ("x.sqfs", &["-c", "gzip", "-b", "128K", "--no-fragments"]),
         ("x.sqfs", &["-c", "lz4", "--exportable"]),
@@ -89,6 +89,8 @@ fn every_byte_of_random_images_belongs_to_a_row() {
         ("x.erofs", &["-c", "lz4"]),
         ("x.erofs", &["-c", "gzip"]),
         ("x.erofs", &["-c", "lzma"]),
+        ("x.erofs", &["-c", "zstd", "--compress-directories"]),
+        ("x.erofs", &["-c", "lz4", "--compress-directories", "--kernel", "6.15"]),
     ];
     for seed in 0..20 {
         let nodes = generate::small_tree(seed, 4096 << (seed % 3));
@@ -106,10 +108,17 @@ fn every_byte_of_random_images_belongs_to_a_row() {
 #[test]
 fn rows_of_all_kinds_add_up() {
     let sandbox = sandbox();
-    for (image, options) in [("x.sqfs", &["-c", "zstd"]), ("x.erofs", &["-c", "zstd"])] {
+    for (image, options) in [
+        ("x.sqfs", &["-c", "zstd"][..]),
+        ("x.erofs", &["-c", "zstd"]),
+        ("x.erofs", &["-c", "zstd", "--compress-directories"]),
+    ] {
         packed(&sandbox, &tree(), image, options);
         check_sums(&sandbox, image);
     }
+    let report = json(&sandbox, &["--by", "kind", "x.erofs"]);
+    let directories = report["structures"].as_array().unwrap().iter().find(|part| part["name"] == "directories");
+    assert!(directories.is_some_and(|part| number(&part["bytes"]) > 0), "{report}");
     // Bytes before and after the image.
     let image = sandbox.read("x.sqfs");
     sandbox.write("both", [&[7; 8192][..], &image, &[9; 5000]].concat());

@@ -227,7 +227,7 @@ fn write_image(
     let device = Some(end.blocks);
     let source =
         Source { tree, contents, xattrs, options, zeros: None, data_end, data_sum: end.sum, record: None, device };
-    let metadata = write_metadata(sink, Written::new(false), &source)?;
+    let metadata = write_metadata(sink, Written::new(false), &source, None)?;
     write(sink, 0, &metadata.superblock)?;
     Ok(metadata.end)
 }

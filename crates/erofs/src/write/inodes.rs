@@ -8,9 +8,9 @@ use packline_volume::NodeType;
 
 use super::contents::Owner;
 use super::directory::listing_bytes;
-use super::map::{MapMaker, MapPlan};
+use super::map::{MapMaker, MapPlan, fragment_end};
 use super::order::is_directory;
-use super::placer::Extent;
+use super::placer::{Extent, SLOT};
 use super::xattrs::Xattrs;
 use crate::format::inode::{CompactTimes, LARGEST_DEVICE, Layout, RawInode};
 
@@ -23,6 +23,8 @@ pub(super) struct Inodes<'a> {
     pub(super) times: CompactTimes,
     /// Bytes of a block.
     pub(super) block: u64,
+    /// Whether listings are stored in the packed inode, unless they take no space after their inodes.
+    pub(super) packs_listings: bool,
 }
 
 /// A planned inode.
@@ -43,6 +45,8 @@ pub(super) enum Body {
     Nothing,
     /// The listing of a directory. All but its last block are stored before all inodes.
     Listing,
+    /// The listing of a directory, at an offset of the packed inode that is not known yet.
+    PackedListing(u64),
     /// The target of a symbolic link, in one part.
     Target,
     Map(MapPlan, Owner),
@@ -59,8 +63,14 @@ impl Plan {
         match (self.body, self.raw.layout) {
             (Body::Listing | Body::Target, Layout::Inline) => self.raw.size / self.block,
             (Body::Listing | Body::Target, _) => self.raw.size.div_ceil(self.block),
-            (Body::Nothing | Body::Map(..), _) => 0,
+            (Body::Nothing | Body::PackedListing(_) | Body::Map(..), _) => 0,
         }
+    }
+
+    /// Whether a listing after the inode takes no more slots than the map of a packed listing.
+    fn is_free(&self) -> bool {
+        let map = fragment_end(self.head());
+        self.blocks() == 0 && self.extent().bytes.next_multiple_of(SLOT) <= map.next_multiple_of(SLOT)
     }
 
     pub(super) fn extent(&self) -> Extent {
@@ -71,6 +81,7 @@ impl Plan {
                 Extent { bytes, together: bytes }
             }
             Body::Map(map, _) => Extent { bytes: map.end(head), together: map.together(head) },
+            Body::PackedListing(_) => Extent { bytes: fragment_end(head), together: 0 },
             _ => Extent { bytes: head, together: 0 },
         }
     }
@@ -140,10 +151,14 @@ impl Inodes<'_> {
         let has_inline = match plan.body {
             Body::Listing => true,
             Body::Target => plan.raw.size < self.block,
-            Body::Nothing | Body::Map(..) => false,
+            Body::Nothing | Body::PackedListing(_) | Body::Map(..) => false,
         };
         if has_inline && inline > 0 && plan.head() + inline <= self.block {
             plan.raw.layout = Layout::Inline;
+        }
+        if self.packs_listings && matches!(plan.body, Body::Listing) && !plan.is_free() {
+            plan.body = Body::PackedListing(0);
+            plan.raw.layout = Layout::CompressedFull;
         }
         plan
     }

@@ -72,7 +72,7 @@ impl<'a> LayoutContents<'a> {
     }
 }
 
-fn piece(extent: Extent) -> Piece {
+pub(super) fn piece(extent: Extent) -> Piece {
     let Extent { length, place } = extent;
     let BlockPlace { start, .. } = place;
     let stored = match place.size() {

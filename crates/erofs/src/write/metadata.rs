@@ -3,22 +3,22 @@
 use packline_blocks::{Error, Written};
 use packline_runtime::Sink;
 use packline_tree::{Content as Node, NO_XATTR, NodeId, Tree};
-use packline_volume::NodeType;
 
 use super::contents::{Contents, Owner};
-use super::directory::for_each_block;
 use super::inode_area::InodeArea;
-use super::inodes::{Body, Inodes, Plan, kind_of};
-use super::map::{MapMaker, Zeros};
+use super::inodes::{Body, Inodes, Plan};
+use super::map::{self, MapMaker, Zeros};
 use super::order::for_each;
 use super::output::Output;
-use super::placer::{Placer, SLOT};
+use super::packed_listings::{self, Packer, WithListings};
+use super::placer::Placer;
+use super::positions::{Numbers, Shape};
 use super::record::EndRecord;
-use super::superblock::{self, Device, Facts};
+use super::superblock::{self, Device};
 use super::xattrs::Xattrs;
 use crate::format::algorithms;
-use crate::format::inode::{CompactTimes, Layout};
-use crate::format::superblock::{incompat, uuid_in};
+use crate::format::inode::Layout;
+use crate::format::superblock::uuid_in;
 use crate::options::Options;
 use crate::xattrs::XattrTable;
 
@@ -49,7 +49,7 @@ pub struct ImageEnd {
     pub bytes_used: u64,
     /// Length with padding, bytes: a multiple of [`Options::pad`].
     pub padded: u64,
-    /// Bytes of metadata after the data area.
+    /// Bytes of metadata after the data area, with compressed directories.
     pub metadata: u64,
     pub inodes: u64,
     /// Bytes of extended attributes that inodes share.
@@ -69,13 +69,18 @@ pub(crate) struct Metadata {
     pub(crate) written: Written,
 }
 
-/// Writes all metadata except the superblock. The output depends on the arguments alone. Takes 4 bytes of memory for each inode, and 16 for each
-/// distinct attribute.
+/// Writes all metadata except the superblock. With a packer, most directories are compressed. The output depends on the other arguments alone, and on whether
+/// there is a packer. Takes 4 bytes of memory for each inode, and 16 for each distinct attribute.
 ///
 /// # Errors
-/// [`Error::Limit`], with the entry's path, if the tree exceeds the format; [`Error::Sink`]; [`Error::Work`] if the tree refers to a missing file
-/// or set.
-pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Source<'_>) -> Result<Metadata, Error> {
+/// [`Error::Limit`], with the entry's path, if the tree exceeds the format; [`Error::Sink`]; errors of the codec; [`Error::Work`] if the tree refers
+/// to a missing file or set.
+pub(crate) fn write_metadata(
+    sink: &mut dyn Sink,
+    written: Written,
+    source: &Source<'_>,
+    packer: Option<Packer<'_>>,
+) -> Result<Metadata, Error> {
     let Source { tree, options, xattrs, .. } = *source;
     let times = superblock::compact_times(options, tree);
     let maps = MapMaker {
@@ -88,12 +93,20 @@ pub(crate) fn write_metadata(sink: &mut dyn Sink, written: Written, source: &Sou
     let block = options.block();
     let has_xattrs = options.xattrs || options.marks_whiteouts;
     let xattrs = if has_xattrs { Some(Xattrs::new(xattrs, tree, options.long_prefixes())?) } else { None };
-    let inodes = Inodes { tree, xattrs, maps, times, block };
-    let shape = Shape::new(&inodes, source.data_end)?;
+    let inodes = Inodes { tree, xattrs, maps, times, block, packs_listings: packer.is_some() };
+    let numbers = Numbers::new(&inodes)?;
     let checksum = source.record.as_ref().map_or(0, EndRecord::checksum);
     let mut out = Output::new(sink, source.data_end, written, checksum);
+    let listings = match packer {
+        Some(packer) => packed_listings::store(packer, &inodes, &numbers, &mut out)?,
+        None => Vec::new(),
+    };
+    let contents = WithListings { files: source.contents, listings };
+    let inodes = Inodes { maps: MapMaker { contents: &contents, ..maps }, ..inodes };
+    let shape = numbers.complete(&inodes, out.position())?;
     out.pad(block)?;
-    let writer = Writer { inodes: &inodes, shape: &shape };
+    let files_in_packed = source.contents.content(Owner::Packed).map_or(0, |content| content.size);
+    let writer = Writer { inodes: &inodes, shape: &shape, files_in_packed };
     writer.write_blocks(&mut out)?;
     if let Some(xattrs) = &inodes.xattrs {
         xattrs.write_shared(&mut out)?;
@@ -135,121 +148,12 @@ fn device(blocks: u64, image: u64, block: u64) -> Result<Device, Error> {
     Ok(Device { blocks, unified })
 }
 
-/// The positions of all metadata.
-struct Shape {
-    /// First block after the data area: where blocks of directories and targets start.
-    first_block: u64,
-    /// Block of shared attributes.
-    xattr_block: u64,
-    shared_xattrs: u64,
-    /// Block of inode 0.
-    inode_block: u64,
-    /// Offset of the first inode from there.
-    first_inode: u64,
-    /// Offset of the end of all inodes from there.
-    end: u64,
-    /// Number of each inode: its offset in slots.
-    numbers: Vec<u32>,
-    root: u32,
-    packed: Option<u32>,
-    count: u64,
-    features: u32,
-}
-
-impl Shape {
-    /// Plans all inodes.
-    fn new(inodes: &Inodes<'_>, data_end: u64) -> Result<Shape, Error> {
-        let block = inodes.block;
-        let shared_xattrs = inodes.xattrs.as_ref().map_or(0, Xattrs::shared_bytes);
-        // Inodes follow shared attributes in the same block. Inode 0 is not used.
-        let first_inode = (shared_xattrs % block).next_multiple_of(SLOT) % block;
-        let first_inode = if first_inode == 0 { SLOT } else { first_inode };
-        let mut placer = Placer::new(first_inode, block);
-        let mut numbers = vec![0; inodes.tree.inode_count()];
-        let mut blocks = 0;
-        let mut features = 0;
-        for_each(inodes.tree, &mut |node| {
-            let plan = inodes.plan(node)?;
-            blocks += plan.blocks();
-            features |= features_of(&plan);
-            numbers[inodes.tree.inode(node).index()] = place(&mut placer, &plan)?;
-            Ok(())
-        })?;
-        let mut packed = None;
-        if inodes.maps.contents.content(Owner::Packed).is_some_and(|content| content.size > 0) {
-            let plan = inodes.plan_packed()?;
-            features |= incompat::FRAGMENTS;
-            packed = Some(place(&mut placer, &plan)?);
-        }
-        let first_block = data_end.div_ceil(block);
-        let xattr_block = first_block + blocks;
-        let shape = Shape {
-            first_block,
-            xattr_block,
-            shared_xattrs,
-            inode_block: xattr_block + shared_xattrs.next_multiple_of(SLOT) / block,
-            first_inode,
-            end: placer.end(),
-            root: numbers[inodes.tree.inode(inodes.tree.root()).index()],
-            count: numbers.len() as u64 + u64::from(packed.is_some()),
-            numbers,
-            packed,
-            features,
-        };
-        shape.check(block)
-    }
-
-    /// Block numbers have 32 bits.
-    fn check(self, block: u64) -> Result<Shape, Error> {
-        let blocks = self.inode_block + self.end.div_ceil(block);
-        if blocks < u32::MAX.into() {
-            return Ok(self);
-        }
-        Err(Error::Limit {
-            what: format!("an image of {blocks} blocks of {block} bytes"),
-            expected: "fewer than 2^32 - 1 blocks".into(),
-        })
-    }
-
-    fn number(&self, tree: &Tree, node: NodeId) -> u32 {
-        self.numbers[tree.inode(node).index()]
-    }
-
-    fn facts(&self, times: CompactTimes, blocks: u64, device: Option<Device>) -> Facts {
-        Facts {
-            times,
-            features: self.features,
-            inodes: self.count,
-            root: self.root.into(),
-            packed: self.packed.map(u64::from),
-            inode_block: self.inode_block as u32,
-            xattr_block: self.xattr_block as u32,
-            blocks,
-            device,
-        }
-    }
-}
-
-fn features_of(plan: &Plan) -> u32 {
-    match plan.body {
-        Body::Map(map, _) => map.features(),
-        _ => 0,
-    }
-}
-
-/// Returns the number of an inode.
-fn place(placer: &mut Placer, plan: &Plan) -> Result<u32, Error> {
-    let at = placer.place(plan.extent());
-    u32::try_from(at / SLOT).map_err(|_| Error::Limit {
-        what: format!("inodes with their maps of {at} bytes"),
-        expected: "at most 128 GiB".into(),
-    })
-}
-
 /// Writes what was planned.
 struct Writer<'a> {
     inodes: &'a Inodes<'a>,
     shape: &'a Shape,
+    /// Bytes of the packed inode before listings.
+    files_in_packed: u64,
 }
 
 impl Writer<'_> {
@@ -275,7 +179,7 @@ impl Writer<'_> {
     /// Writes the first `blocks` blocks of a listing.
     fn write_listing_blocks(&self, node: NodeId, blocks: u64, out: &mut Output<'_>) -> Result<(), Error> {
         let mut left = blocks;
-        self.for_each_block(node, &mut |block| {
+        self.shape.numbers.for_each_block(self.inodes, node, &mut |block| {
             if left == 0 {
                 return Ok(());
             }
@@ -283,12 +187,6 @@ impl Writer<'_> {
             out.put(block)?;
             out.pad(self.inodes.block)
         })
-    }
-
-    fn for_each_block(&self, node: NodeId, put: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        let tree = self.inodes.tree;
-        let inode = |target| -> (u64, NodeType) { (self.shape.number(tree, target).into(), kind_of(tree, target)) };
-        for_each_block(tree, node, self.inodes.block as usize, &inode, put)
     }
 
     fn target(&self, node: NodeId) -> &[u8] {
@@ -304,12 +202,18 @@ impl Writer<'_> {
         let mut area = InodeArea::new(out, first_inode);
         let mut placer = Placer::new(first_inode, self.inodes.block);
         let mut block = self.shape.first_block;
+        // Listings follow all other content of the packed inode.
+        let mut packed = self.files_in_packed;
         let mut count = 0;
         for_each(self.inodes.tree, &mut |node| {
             let mut plan = self.inodes.plan(node)?;
             if plan.blocks() > 0 {
                 plan.raw.start = block;
                 block += plan.blocks();
+            }
+            if let Body::PackedListing(offset) = &mut plan.body {
+                *offset = packed;
+                packed += plan.raw.size;
             }
             count += 1;
             let at = placer.place(plan.extent());
@@ -333,13 +237,17 @@ impl Writer<'_> {
             xattrs.encode(plan.xattr, &mut bytes);
             area.put(at + head, &bytes)?;
         }
-        let Body::Map(map, owner) = plan.body else { return Ok(()) };
         let mut next = at + plan.head();
-        self.inodes.maps.write(&map, owner, plan.head(), &mut |bytes| {
+        let mut put = |bytes: &[u8]| {
             area.put(next, bytes)?;
             next += bytes.len() as u64;
             Ok(())
-        })
+        };
+        match plan.body {
+            Body::Map(map, owner) => self.inodes.maps.write(&map, owner, plan.head(), &mut put),
+            Body::PackedListing(offset) => map::write_fragment(offset, plan.head(), &mut put),
+            Body::Nothing | Body::Listing | Body::Target => Ok(()),
+        }
     }
 
     /// Writes the part of a listing or a target that follows the inode.
@@ -349,7 +257,7 @@ impl Writer<'_> {
         }
         let mut before = plan.blocks();
         match plan.body {
-            Body::Listing => self.for_each_block(node, &mut |block| {
+            Body::Listing => self.shape.numbers.for_each_block(self.inodes, node, &mut |block| {
                 if before == 0 {
                     return area.put(at, block);
                 }
@@ -358,7 +266,7 @@ impl Writer<'_> {
             }),
             Body::Target => area.put(at, self.target(node)),
             // The map has the end of a file.
-            Body::Map(..) | Body::Nothing => Ok(()),
+            Body::Map(..) | Body::PackedListing(_) | Body::Nothing => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The metadata on its way to the sink.
 
-use packline_blocks::{Error, Written, write};
+use packline_blocks::{Error, Extent, LateBlock, Written, write};
 use packline_runtime::{Sink, zeros};
 
 /// Appends bytes to an image, records them, and hashes them.
@@ -33,12 +33,25 @@ impl<'s> Output<'s> {
         if bytes.is_empty() {
             return Ok(());
         }
-        write(self.sink, self.position, bytes)?;
-        self.written.add_plain(self.position, bytes);
+        let start = self.append(bytes)?;
+        self.written.add_plain(start, bytes);
+        Ok(())
+    }
+
+    /// Appends a compressed block, and returns the parts of its content that are decoded at once.
+    pub(super) fn put_block(&mut self, block: LateBlock) -> Result<Vec<Extent>, Error> {
+        let start = self.append(block.bytes())?;
+        Ok(block.stored_at(start, &mut self.written))
+    }
+
+    /// Appends bytes without a record, and returns their offset.
+    fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
+        let start = self.position;
+        write(self.sink, start, bytes)?;
         self.hasher.update(bytes);
         self.checksum.update(bytes);
         self.position += bytes.len() as u64;
-        Ok(())
+        Ok(start)
     }
 
     /// Appends zeros up to a multiple of `unit`.

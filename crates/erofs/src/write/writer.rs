@@ -13,6 +13,7 @@ use packline_tree::{Entry, Kind, NO_XATTR, Namespace, Source as EntrySource, Tre
 use super::coder::ImageCoders;
 use super::layout_contents::{Kept, LayoutContents};
 use super::metadata::{ImageEnd, Source, write_metadata};
+use super::packed_listings::Packer;
 use super::record::{DataFacts, EndRecord};
 use super::zeros::Holes;
 use crate::format::inode::EXTENDED_BYTES;
@@ -162,7 +163,8 @@ impl<'s> Writer<'s> {
             record,
             device: None,
         };
-        let metadata = write_metadata(&mut *sink, written, &source)?;
+        let packer = options.compress_directories.then(|| Packer { workers: &mut workers, options: &data_options });
+        let metadata = write_metadata(&mut *sink, written, &source, packer)?;
         let verifying = &mut |done, total| observer.verifying(done, total);
         let read_back = workers.finish(sink, metadata.written, &metadata.superblock, verifying);
         let read_back = read_back.map_err(|error| named(error, &tree, &layout))?;
@@ -214,7 +216,7 @@ impl<'s> Writer<'s> {
             (Form::Clusters, Inline::SmallFiles) if size < BLOCK && !is_alone => {
                 FileHints { fragments: Override::On, compress: Override::None, ..hints }
             }
-            // There is no packed inode.
+            // No file ends in the packed inode.
             (Form::Clusters, Inline::SmallFiles | Inline::Ends) => off,
             _ => hints,
         }

@@ -180,6 +180,7 @@ impl<'i> Collector<'i> {
         let end = self.image.bytes_with_rest().max(image_end);
         self.contents.sort_unstable();
         self.add_units();
+        self.add_units_of_metadata();
         let (names, extents) = self.metadata.finish();
         self.stored.extend(extents);
         self.stored.sort_unstable();
@@ -220,6 +221,17 @@ impl<'i> Collector<'i> {
                     self.stored.push(Extent { start: place.offset, end, party: Party::Unit(unit) });
                 }
                 Err(cause) => self.fault(b"", cause),
+            }
+        }
+    }
+
+    /// Adds the stored bytes of shared units that only structures use, such as compressed directories. Units that files use, too, belong to the files.
+    fn add_units_of_metadata(&mut self) {
+        for (unit, name) in self.metadata.take_units() {
+            let first = self.contents.partition_point(|extent| extent.start < unit_start(unit));
+            let is_of_files = self.contents.get(first).is_some_and(|extent| (extent.start >> 32) as u32 == unit);
+            if !is_of_files && let Ok(place) = self.image.volume.shared_unit(unit) {
+                self.metadata.add_unit(name, &place);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use packline_erofs::read::PartsReader;
-use packline_volume::{Inode, Node, Piece, Pieces, ReadError};
+use packline_volume::{Inode, Node, Piece, Pieces, ReadError, Unit};
 
 use super::sweep::{Extent, Party};
 use crate::FileSystem;
@@ -20,6 +20,8 @@ pub(super) struct Metadata {
     extents: Vec<Extent>,
     /// Number of extents from which they are joined.
     join_from: usize,
+    /// Keys of the shared units that have parts of a structure, and the structure's name.
+    units: Vec<(u32, &'static str)>,
     /// Reads the parts of entries. The entries of a SquashFS image are in its tables.
     erofs: Option<PartsReader>,
 }
@@ -27,7 +29,8 @@ pub(super) struct Metadata {
 impl Metadata {
     /// Returns the parts that belong to the image itself, and not to an entry.
     pub(super) fn of(file_system: &FileSystem) -> Result<Metadata, ReadError> {
-        let mut metadata = Metadata { names: Vec::new(), extents: Vec::new(), join_from: MANY, erofs: None };
+        let mut metadata =
+            Metadata { names: Vec::new(), extents: Vec::new(), join_from: MANY, units: Vec::new(), erofs: None };
         match file_system {
             FileSystem::SquashFs(image) => {
                 for table in image.table_places() {
@@ -83,10 +86,27 @@ impl Metadata {
             && let Some(piece) = pieces.next_piece()
         {
             *left -= 1;
-            if let Ok(Piece::Own { unit, .. }) = piece {
-                self.add(name, unit.offset..unit.offset.saturating_add(unit.stored.into()));
+            match piece {
+                Ok(Piece::Own { unit, .. }) => self.add_unit(name, &unit),
+                Ok(Piece::Shared { place, .. }) if self.units.last() != Some(&(place.unit, name)) => {
+                    self.units.push((place.unit, name));
+                }
+                _ => {}
             }
         }
+    }
+
+    /// Returns the shared units that have parts of a structure, each once, and forgets them.
+    pub(super) fn take_units(&mut self) -> Vec<(u32, &'static str)> {
+        let mut units = std::mem::take(&mut self.units);
+        units.sort_unstable();
+        units.dedup();
+        units
+    }
+
+    /// Adds the stored bytes of a unit to a structure.
+    pub(super) fn add_unit(&mut self, name: &'static str, unit: &Unit) {
+        self.add(name, unit.offset..unit.offset.saturating_add(unit.stored.into()));
     }
 
     fn add(&mut self, name: &'static str, range: Range<u64>) {

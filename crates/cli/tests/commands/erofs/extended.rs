@@ -53,6 +53,34 @@ fn ends_of_files_follow_their_inodes_by_default() {
 }
 
 #[test]
+fn directories_are_compressed_as_the_help_says() {
+    let sandbox = with_tree();
+    let is_compressed = |options: &[&str]| {
+        made(&sandbox, options);
+        layout(&sandbox, "/many") == "1"
+    };
+    for features in ["-Einline_data", "-Efragments", "-Eztailpacking", "-E48bit,all-fragments"] {
+        for (option, expected) in [("--zD", true), ("--zD=1", true), ("--zD=0", false)] {
+            assert_eq!(is_compressed(&["-zzstd,3", features, option]), expected, "{features} {option}");
+        }
+        assert!(!is_compressed(&["-zzstd,3", features]), "{features}");
+    }
+    made(&sandbox, &["-zlz4", "--zD"]);
+    let text = sandbox.good(&["dump.erofs", "-s", "image"]).text();
+    assert!(text.contains("fragments") && text.contains("6.1\n"), "{text}");
+    for (options, expected) in [
+        (&["--zD"][..], "--zD needs -z"),
+        (&["--zD=1", "--tar=i"], "--zD does not work with --tar=i"),
+        (&["--zD=2", "-zlz4"], "--zD"),
+    ] {
+        let message = sandbox.bad(1, &[&["mkfs.erofs", "--tar=f", "new", "tree.tar"], options].concat());
+        assert!(message.contains(expected), "{options:?}: {message}");
+    }
+    // Without -z, it is what 1.9.3 does without the option.
+    made(&sandbox, &["--zD=0"]);
+}
+
+#[test]
 fn starts_of_attribute_names_are_stored_once() {
     let sandbox = with_tree();
     let features = || {

@@ -58,6 +58,12 @@ fn pack_names_options_of_another_file_system() {
         (&["-c", "xz"], "--codec: EROFS has no xz (expected one of none, "),
         (&["-c", "lzo"], "--codec: EROFS has no lzo (expected one of none, "),
         (&["-c", "deflate"], "lzma, gzip, zstd); gzip is the codec that EROFS calls deflate"),
+        (&["--compress-directories", "-c", "none"], "--codec: compressed directories with codec none (expected a "),
+        (
+            &["--compress-directories", "-c", "lz4", "--kernel", "5.16"],
+            "--kernel: compressed directories for Linux 5.16 (expected Linux 6.1 or later)",
+        ),
+        (&["--compress-directories", "--no-fragments"], "--compress-directories: cannot be used with --no-fragments"),
         (&["-c", "none", "--cache", "c"], "--cache: has no effect on an EROFS image with -c none, "),
         (&["--label", "a label of 16 b."], "--label: 'a label of 16 b.' has 16 bytes (expected at most 15)"),
         (&["--uuid", "1"], "--uuid: invalid UUID '1'"),
@@ -66,10 +72,15 @@ fn pack_names_options_of_another_file_system() {
         let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.erofs"], options].concat());
         assert!(message.contains(expected), "{options:?}: {message}");
     }
-    for options in [["--kernel", "6.1"], ["--label", "x"], ["--uuid", "00000000-1111-2222-3333-444444444444"]] {
-        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.sqfs"][..], &options].concat());
+    for options in [
+        &["--kernel", "6.1"][..],
+        &["--compress-directories"],
+        &["--label", "x"],
+        &["--uuid", "00000000-1111-2222-3333-444444444444"],
+    ] {
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.sqfs"][..], options].concat());
         assert!(message.contains(&format!("{}: is only for EROFS images", options[0])), "{message}");
-        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.lrz"][..], &options].concat());
+        let message = sandbox.bad(2, &[&["pack", "tree.tar", "new.lrz"][..], options].concat());
         assert!(message.contains(&format!("{}: not supported for .lrz output", options[0])), "{message}");
     }
     assert!(!["new.erofs", "new.sqfs", "new.lrz"].iter().any(|name| sandbox.at(name).exists()));

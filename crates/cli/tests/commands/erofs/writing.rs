@@ -14,7 +14,7 @@ use super::tree;
 use crate::sandbox;
 
 /// Every codec, and what changes the layout: with each, the image has the same tree.
-const WAYS: [&[&str]; 14] = [
+const WAYS: [&[&str]; 17] = [
     &[],
     &["-c", "zstd:level=19", "-b", "1M"],
     &["-c", "zstd", "-b", "8K"],
@@ -29,6 +29,9 @@ const WAYS: [&[&str]; 14] = [
     &["--no-sparse"],
     &["--kernel", "6.1", "-c", "lzma"],
     &["--pad", "1M"],
+    &["--compress-directories"],
+    &["--compress-directories", "-c", "lz4:hc", "--fragments", "small"],
+    &["--compress-directories", "-c", "zstd:level=3", "--kernel", "6.15"],
 ];
 
 /// A sandbox with the tar of the tree of all kinds of entries.
@@ -83,6 +86,46 @@ fn our_commands_read_the_tree_of_every_codec() {
         assert_eq!(sandbox.good(&["diff", "tree.sqfs", "new.erofs"]).text(), "", "{options:?}");
         sandbox.good(&["verify", "-q", "new.erofs"]);
     }
+}
+
+#[test]
+fn compressed_directories_are_read_by_all_commands() {
+    let sandbox = with_tar();
+    let pack = |image: &str, options: &[&str]| {
+        sandbox.good(&[&["pack", "-q", "-f", "tree.tar", image], options].concat());
+        sandbox.read(image)
+    };
+    pack("plain.erofs", &["-j", "2"]);
+    let image = pack("new.erofs", &["--compress-directories", "-j", "0"]);
+    assert!(image.len() < sandbox.read("plain.erofs").len());
+    for options in [
+        ["-j", "1"],
+        ["-j", "7"],
+        ["--base", "new.erofs"],
+        ["--base", "plain.erofs"],
+        ["--cache", "c"],
+        ["--cache", "c"],
+    ] {
+        let other = pack("other.erofs", &[&["--compress-directories"][..], &options].concat());
+        assert!(other == image, "{options:?}");
+    }
+    let printed = |words: &[&str], image: &str| sandbox.good(&[words, &[image]].concat()).text();
+    for words in [&["list", "-l"][..], &["diff", "plain.erofs"]] {
+        assert_eq!(printed(words, "new.erofs"), printed(words, "plain.erofs"), "{words:?}");
+    }
+    sandbox.good(&["unpack", "-q", "new.erofs", "out"]);
+    sandbox.good(&["diff", "new.erofs", "out"]);
+    let du: Value = serde_json::from_str(&printed(&["du", "--json"], "new.erofs")).unwrap();
+    assert_eq!(du["file_bytes"], image.len(), "{du}");
+    for words in [&["fsck.erofs"][..], &["fsck.erofs", "--extract"]] {
+        assert_eq!(printed(words, "new.erofs"), "", "{words:?}");
+    }
+    let dumped = printed(&["dump.erofs", "--path=/many", "--ls"], "new.erofs");
+    let plain = printed(&["dump.erofs", "--path=/many", "--ls"], "plain.erofs");
+    let names = |text: &str| {
+        text.lines().filter_map(|line| Some(line.split_whitespace().nth(2)?.to_owned())).collect::<Vec<_>>()
+    };
+    assert!(dumped.contains("Layout: 1") && names(&dumped) == names(&plain), "{dumped}{plain}");
 }
 
 /// Version 1.5 of fsck.erofs reads lz4 only, and no fragments.

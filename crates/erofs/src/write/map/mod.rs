@@ -113,7 +113,7 @@ impl MapPlan {
             Shape::Empty => head,
             Shape::Flat(plan) => plan.end(head, self.size),
             Shape::Chunks(plan) => plan.end(head, self.size),
-            Shape::Fragment(_) => header + HEADER_BYTES as u64,
+            Shape::Fragment(_) => fragment_end(head),
             Shape::Clusters(plan) => plan.end(header, self.size),
             Shape::Extents(plan) => plan.end(header),
         }
@@ -162,6 +162,9 @@ impl MapMaker<'_> {
     /// # Errors
     /// Errors of `put`.
     pub(super) fn write(&self, plan: &MapPlan, owner: Owner, head: u64, put: Put<'_>) -> Result<(), Error> {
+        if let Shape::Fragment(offset) = plan.shape {
+            return write_fragment(offset, head, put);
+        }
         let content = self.content(owner)?;
         let mut out = Buffered { bytes: Vec::new(), put };
         let header = head.next_multiple_of(HEADER_BYTES as u64);
@@ -170,11 +173,10 @@ impl MapMaker<'_> {
         }
         let pieces = self.contents.pieces(owner);
         match plan.shape {
-            Shape::Empty => {}
+            Shape::Empty | Shape::Fragment(_) => {}
             Shape::Flat(FlatPlan::Inline { .. }) => self.write_tail(content, owner, &mut out)?,
             Shape::Flat(flat) => flat.write(head, pieces, &mut out)?,
             Shape::Chunks(chunks) => chunks.write(head, pieces, &mut out)?,
-            Shape::Fragment(offset) => out.add(&MapHeader::WholeFragment(offset).encode(BLOCK_BITS))?,
             Shape::Clusters(clusters) => {
                 clusters.write(self, header, content, pieces, &mut out)?;
                 self.write_tail(content, owner, &mut out)?;
@@ -200,6 +202,22 @@ impl MapMaker<'_> {
         let missing = || Error::internal(format!("{owner:?} has no content"));
         self.contents.content(owner).ok_or_else(missing)
     }
+}
+
+/// Returns the offset from the inode of the end of a map of content that is in the packed inode. `head`: bytes of the inode with its attributes.
+pub(super) fn fragment_end(head: u64) -> u64 {
+    head.next_multiple_of(HEADER_BYTES as u64) + HEADER_BYTES as u64
+}
+
+/// Writes the map of content that is at an offset of the packed inode, from byte `head` after the start of the inode on.
+///
+/// # Errors
+/// Errors of `put`.
+pub(super) fn write_fragment(offset: u64, head: u64, put: Put<'_>) -> Result<(), Error> {
+    let mut out = Buffered { bytes: Vec::new(), put };
+    out.zeros(head.next_multiple_of(HEADER_BYTES as u64) - head)?;
+    out.add(&MapHeader::WholeFragment(offset).encode(BLOCK_BITS))?;
+    out.end()
 }
 
 /// Collects bytes of a map.

@@ -4,6 +4,7 @@ mod bases;
 mod cache;
 mod devices;
 mod ends;
+mod listings;
 mod maps;
 mod mounts;
 mod store;
@@ -53,7 +54,7 @@ fn make(nodes: &[Node], options: &Options, seed: u64) -> Made {
         record: None,
         device: None,
     };
-    let metadata = write_metadata(&mut sink, Written::new(true), &source).unwrap();
+    let metadata = write_metadata(&mut sink, Written::new(true), &source, None).unwrap();
     assert_eq!(sink.len() as u64, metadata.end.padded);
     let parts = metadata.written.into_parts().unwrap();
     assert!(parts.windows(2).all(|pair| pair[0].end() == pair[1].start));
@@ -403,6 +404,6 @@ fn devices_that_the_format_has_no_space_for_are_named() {
         record: None,
         device: None,
     };
-    let error = write_metadata(&mut sink, Written::new(false), &source).map(|_| ()).unwrap_err();
+    let error = write_metadata(&mut sink, Written::new(false), &source, None).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "d: device 4096:0 (expected at most 4095:1048575)");
 }

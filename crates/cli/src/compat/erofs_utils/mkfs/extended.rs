@@ -97,7 +97,7 @@ const WORDS: [Word; 17] = [
     word(
         "ztailpacking",
         Effect::Switch(|to, on| to.inline_clusters = on),
-        "Store compressed ends of files after their inodes; needs Linux 5.17; without effect with fragments and 48bit",
+        "Store compressed ends of files after their inodes; needs Linux 5.17; without effect with fragments, 48bit and --zD",
     ),
 ];
 

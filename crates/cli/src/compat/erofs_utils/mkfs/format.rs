@@ -42,6 +42,12 @@ impl FormatOptions {
             FormatOptions { blobdev: Some(_), chunk: None, .. } => {
                 Some("--blobdev must be used together with --chunksize")
             }
+            FormatOptions { compressed_directories: Some(true), .. } if is_index => {
+                Some("--zD does not work with --tar=i, which compresses nothing")
+            }
+            FormatOptions { compressed_directories: Some(true), algorithm: None, .. } => {
+                Some("--zD needs -z, whose algorithm compresses directories; --zD=0 leaves them as they are")
+            }
             FormatOptions { chunk: Some(_), .. } if is_index => {
                 Some("--chunksize does not work with --tar=i, whose chunks are the contents of the tar")
             }
@@ -84,6 +90,7 @@ impl FormatOptions {
             Features { inline: true, .. } => Inline::SmallFiles,
             _ => Inline::Never,
         };
+        options.compress_directories = self.compressed_directories == Some(true);
         options.deduplicate =
             features.deduplicate || self.chunk.is_some() || features.fragments && features.deduplicate_fragments;
         options.sparse = options.deduplicate;

@@ -8,9 +8,7 @@ use packline_verity::Uuid;
 use super::compression::{self, Algorithm};
 use super::extended::{self, TypedWord};
 use crate::args::value::{List, number, one_of, text};
-use crate::args::wrong;
 use crate::compat::erofs_utils::c_number;
-use crate::ui::failure::Failure;
 
 /// The longest label in bytes.
 const LABEL_MOST: usize = 15;
@@ -52,6 +50,10 @@ pub struct FormatOptions {
     /// Set features by bits, the lowest first: legacy-compress, ztailpacking, fragments, all-fragments, dedupe, fragdedupe, 48bit, dot-omitted
     #[arg(long, value_name = "BITS", value_parser = c_number().and_then(|bits| extended::parse_bits(bits).map(List)))]
     pub zfeature_bits: Option<List<TypedWord>>,
+    /// Compress directories too; needs -z and Linux 6.1; 0 leaves them as they are (default)
+    #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(value_parser = one_of([("0", false), ("1", true)]))]
+    pub compressed_directories: Option<bool>,
     /// Set the label, at most 15 bytes
     #[arg(short = 'L', value_name = "LABEL", value_parser = text(label))]
     pub label: Option<String>,
@@ -197,23 +199,9 @@ pub struct IdleOptions {
     /// Accepted without effect: all metadata is in one zone
     #[arg(long = "MZ", value_name = "PARTS", num_args = 0..=1, require_equals = true, value_parser = text(zones))]
     metadata_zone: Option<()>,
-    /// Accepted without effect: directories are not compressed, as with --zD=1 of erofs-utils 1.9.3. Without a value, --zD asks for compressed
-    /// directories, which are not supported yet
-    #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, require_equals = true)]
-    compressed_directories: Option<Option<String>>,
     /// Accepted without effect: --incremental writes a complete image, so no space is reserved in the root
     #[arg(long, value_name = "BYTES", value_parser = c_number())]
     root_xattr_isize: Option<u64>,
-}
-
-impl IdleOptions {
-    /// Rejects directories that are to be compressed.
-    pub fn check(&self) -> Result<(), Failure> {
-        match &self.compressed_directories {
-            Some(None) => Err(wrong("zD", "compressed directories are not supported yet; leave it out")),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Parses a label.

@@ -212,6 +212,7 @@ class Image(Mapping[_StrPath, Entry]):
         select: _StrPath | list[_StrPath] | tuple[_StrPath, ...] | None = None,
         replace: bool = False,
         continue_on_error: bool = False,
+        owners: bool | None = None,
         progress: Callable[[Progress], object] | None = None,
         cancel: CancelToken | None = None,
         workers: int | None = None,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use packline::{Entry, Error, Image, Input, Severity, Unpacked, Unpacker};
+use packline::{Entry, Error, Image, Input, RestoreAttributes, Severity, Unpacked, Unpacker};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -237,12 +237,14 @@ impl PyImage {
     /// Unpack into a directory, which is created.
     ///
     /// select is a pattern, or a list of patterns. progress is called with a Progress about 20 times a second. With replace=True, files of an
-    /// existing directory are replaced. With continue_on_error=True, errors of single entries are warnings.
+    /// existing directory are replaced. With continue_on_error=True, errors of single entries are warnings. owners says whether owners and set-id
+    /// bits are set; by default, if the process runs as root.
     ///
     /// >>> image.unpack("settings", select="etc").content_bytes
     /// 4
     #[pyo3(signature = (
-        target, *, select = None, replace = false, continue_on_error = false, progress = None, cancel = None, workers = None
+        target, *, select = None, replace = false, continue_on_error = false, owners = None, progress = None, cancel = None,
+        workers = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "keywords of Python")]
     fn unpack(
@@ -252,12 +254,16 @@ impl PyImage {
         select: Option<&Bound<'_, PyAny>>,
         replace: bool,
         continue_on_error: bool,
+        owners: Option<bool>,
         progress: Option<Py<PyAny>>,
         cancel: Option<Py<PyCancelToken>>,
         workers: Option<usize>,
     ) -> PyResult<PyUnpacked> {
+        let is_root = || py.import("os")?.call_method0("geteuid")?.extract::<u32>().map(|user| user == 0);
+        let owners = owners.map_or_else(is_root, Ok)?;
         let unpacker = Unpacker::image(self.image(py)?).select(selection(select)?).replace(replace);
-        let unpacker = unpacker.continue_on_error(continue_on_error);
+        let restore = RestoreAttributes { owners, set_id: owners, ..RestoreAttributes::ALL };
+        let unpacker = unpacker.continue_on_error(continue_on_error).restore(restore);
         let target = target.into_host();
         let control = Control { progress, cancel, workers };
         let done = run(py, &control, |resources, reporter| {

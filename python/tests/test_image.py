@@ -174,6 +174,31 @@ class Reading(inputs.TestCase):
                 thread.join()
             self.assertEqual(wrong, [])
 
+    def test_files_of_one_image_have_positions_of_their_own_in_threads(self):
+        """PySquashfsImage needs a lock for this, and ratarmount has one: its image has one position for all files.
+
+        https://github.com/matteomattei/PySquashfsImage/issues/26
+        """
+        for image in self.images():
+            files = [image.open("usr/bin/app") for _ in range(8)]
+            # The reads of a round run at the same time.
+            barrier = threading.Barrier(len(files))
+            wrong = []
+
+            def read(number):
+                files[number].seek(number * 1000)
+                for at in range(number * 1000, number * 1000 + 200_000, 10_000):
+                    barrier.wait(inputs.LIMIT)
+                    if files[number].read(10_000) != inputs.CONTENT[at : at + 10_000]:
+                        wrong.append((number, at))
+
+            threads = [threading.Thread(target=read, args=(number,)) for number in range(len(files))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(wrong, [])
+
     def test_a_forked_process_reads_with_the_objects_of_its_parent(self):
         """Its parent's threads do not exist there: waiting for them would last forever."""
         for image in self.images():
@@ -283,6 +308,23 @@ class Reading(inputs.TestCase):
             image.unpack(target, replace=True)
             with open(f"{target}/usr/bin/app", "rb") as file:
                 self.assertEqual(file.read(), inputs.CONTENT)
+
+    def test_owners_are_set_where_they_can_be(self):
+        tree = packline.Tree()
+        tree.add("file", b"x", uid=os.geteuid() + 1, gid=os.getegid(), mode=0o4755)
+        target = io.BytesIO()
+        packline.pack(tree, target)
+        root = os.geteuid() == 0
+        with packline.open(target.getvalue()) as image:
+            image.unpack("default")
+            image.unpack("own", owners=False)
+            if root:
+                image.unpack("all", owners=True)
+            else:
+                self.assertRaises(PermissionError, image.unpack, "all", owners=True)
+        for name, owner, mode in [("default", root, 0o4755 if root else 0o755), ("own", 0, 0o755)]:
+            found = os.stat(f"{name}/file")
+            self.assertEqual((found.st_uid - os.geteuid(), stat.S_IMODE(found.st_mode)), (owner, mode))
 
 
 if __name__ == "__main__":

@@ -304,6 +304,14 @@ typedef struct {
 typedef void (*packline_log_fn)(void *context, uint32_t level, const char *target, const char *message);
 
 /**
+ * Reads the next part of a content or a tar into `buffer`, which has room for `size` bytes. Returns the number
+ * of bytes, 0 at the end, or -1 after an error, which ends the pack with PACKLINE_ERROR_IO. It is called by
+ * packline_packer_run and packline_packer_run_fd, on any thread, but never by two at the same time, and from the
+ * start to the end once.
+ */
+typedef int64_t (*packline_read_fn)(void *context, void *buffer, size_t size);
+
+/**
  * The result of a pack.
  */
 typedef struct {
@@ -354,14 +362,6 @@ typedef struct {
      */
     uint32_t mtime_nsec;
 } packline_attributes;
-
-/**
- * Reads the next part of a content into `buffer`, which has room for `size` bytes. Returns the number of
- * bytes, 0 at the end of the content, or -1 after an error, which ends the pack with PACKLINE_ERROR_IO. It is
- * called by packline_packer_run, on any thread, but never by two at the same time, and from the start to the
- * end of a content once.
- */
-typedef int64_t (*packline_read_fn)(void *context, void *buffer, size_t size);
 
 #ifdef __cplusplus
 extern "C" {
@@ -597,6 +597,16 @@ int packline_packer_add_directory(packline_packer *packer, const char *path, pac
 int packline_packer_add_tar(packline_packer *packer, const char *path, packline_error **error);
 
 /**
+ * As packline_packer_add_tar, for a tar that `read` returns when the packer runs. `context` must be valid until
+ * then, or until the packer is freed. `name` names the tar in errors.
+ */
+int packline_packer_add_tar_reader(packline_packer *packer,
+                                   const char *name,
+                                   packline_read_fn read,
+                                   void *context,
+                                   packline_error **error);
+
+/**
  * Adds an open image as a source, over the sources before it. The caller still has to free the image, at any
  * time. Blocks of the image are copied without compression if the codec and the block size are the same.
  * Returns 0, or -1 after an error: PACKLINE_ERROR_INVALID.
@@ -656,6 +666,19 @@ int packline_packer_run(packline_packer *packer,
                         const char *output,
                         packline_packed *packed,
                         packline_error **error);
+
+/**
+ * As packline_packer_run, into an open descriptor, which the caller still has to close. The image is a SquashFS
+ * image unless container=erofs is set. A file must be open for reading and writing; the image begins at its
+ * position, which is at the end of the image afterwards. After an error the file has a part of an image, whose
+ * first bytes are not those of an image. A pipe or a socket gets only a complete image: it is stored in an
+ * unnamed temporary file in the directory of the option scratch first, which must be set. The caller syncs the
+ * descriptor.
+ */
+int packline_packer_run_fd(packline_packer *packer,
+                           int descriptor,
+                           packline_packed *packed,
+                           packline_error **error);
 
 /**
  * Returns an empty tree. The caller frees it with packline_tree_free, or gives it to packline_packer_add_tree.

@@ -1,6 +1,8 @@
 //! Arguments of C: pointers that are checked for NULL and converted.
 
-use std::ffi::{CStr, OsStr, c_char, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::fs::File;
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
@@ -119,6 +121,19 @@ pub unsafe fn buffer_mut<'a>(bytes: *mut c_void, length: usize, name: &str) -> R
             slice::from_raw_parts_mut(bytes.cast(), length)
         }),
     }
+}
+
+/// Returns a copy of an open descriptor, which shares its position, and the name of the descriptor in errors.
+pub fn descriptor(descriptor: c_int) -> Result<(String, File), PacklineError> {
+    if descriptor < 0 {
+        return Err(PacklineError::invalid("the descriptor is negative"));
+    }
+    // SAFETY: the caller keeps the descriptor open during this call. For a closed one the system reports an error.
+    let owned = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
+    let name = format!("descriptor {descriptor}");
+    let owned =
+        owned.map_err(|cause| packline::Error::Source { path: (&name).into(), action: "cannot open", cause })?;
+    Ok((name, File::from(owned)))
 }
 
 /// The error of a pointer that must not be NULL.

@@ -1,8 +1,6 @@
 //! Open images: attributes, walks, links, extended attributes, extraction.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::fs::File;
-use std::os::fd::BorrowedFd;
 use std::ptr;
 
 use packline::{Device, Entry, Image, Input, Kind, Resources, Selection, Unpacker};
@@ -125,18 +123,8 @@ pub unsafe extern "C" fn packline_open(path: *const c_char, error: *mut *mut Pac
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_open_fd(descriptor: c_int, error: *mut *mut PacklineError) -> *mut PacklineImage {
     let open = || {
-        if descriptor < 0 {
-            return Err(PacklineError::invalid("the descriptor is negative"));
-        }
-        // SAFETY: the caller keeps the descriptor open during this call. For a closed one the system reports an error.
-        let owned = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
-        let name = format!("descriptor {descriptor}");
-        let owned = owned.map_err(|cause| packline::Error::Source {
-            path: name.clone().into(),
-            action: "cannot open",
-            cause,
-        })?;
-        Ok(boxed(Image::from_input(Input::of_file(name, File::from(owned))?)?))
+        let (name, file) = arg::descriptor(descriptor)?;
+        Ok(boxed(Image::from_input(Input::of_file(name, file)?)?))
     };
     // SAFETY: (5)
     unsafe { guard(error, ptr::null_mut(), open) }

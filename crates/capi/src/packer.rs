@@ -1,16 +1,17 @@
 //! Packs: sources, options as text, an observer, a token that cancels.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
+use std::io::Seek;
 use std::mem;
 
-use packline::{CancelToken, Packer, Resources, Source, Tree};
+use packline::{CancelToken, Packed, Packer, Resources, Source, Tree};
 
 use crate::arguments as arg;
 use crate::cancel::PacklineCancel;
 use crate::failure::{PacklineError, guard};
 use crate::image::PacklineImage;
 use crate::observer::PacklineObserver;
-use crate::tree::PacklineTree;
+use crate::tree::{Callback, PacklineTree, ReadFn};
 
 /// A pack of sources into an image. A packer runs once.
 #[derive(Default)]
@@ -94,6 +95,25 @@ pub unsafe extern "C" fn packline_packer_add_tar(
 ) -> c_int {
     // SAFETY: (1), (2), (5)
     unsafe { add(packer, error, || Ok(Source::tar_file(arg::path(path, "path")?))) }
+}
+
+/// As packline_packer_add_tar, for a tar that `read` returns when the packer runs. `context` must be valid until
+/// then, or until the packer is freed. `name` names the tar in errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packline_packer_add_tar_reader(
+    packer: *mut PacklinePacker,
+    name: *const c_char,
+    read: ReadFn,
+    context: *mut c_void,
+    error: *mut *mut PacklineError,
+) -> c_int {
+    // SAFETY: (1), (2), (4), (5)
+    unsafe {
+        add(packer, error, || {
+            let name = String::from_utf8_lossy(arg::string(name, "name")?);
+            Ok(Source::tar_reader(name, Callback::new(read, context)?))
+        })
+    }
 }
 
 /// Adds an open image as a source, over the sources before it. The caller still has to free the image, at any
@@ -226,17 +246,45 @@ pub unsafe extern "C" fn packline_packer_run(
     unsafe {
         guard(error, -1, || {
             let output = arg::path(output, "output")?;
-            let done = arg::handle_mut(packer, "packer")?.take()?.write_to(output)?;
-            if !packed.is_null() {
-                packed.write(PacklinePacked {
-                    content_bytes: done.content_bytes,
-                    output_bytes: done.output_bytes,
-                    copied_blocks: done.copied_blocks,
-                    errors: done.errors,
-                    warnings: done.warnings,
-                });
-            }
+            store(packed, &arg::handle_mut(packer, "packer")?.take()?.write_to(output)?);
             Ok(0)
         })
+    }
+}
+
+/// As packline_packer_run, into an open descriptor, which the caller still has to close. The image is a SquashFS
+/// image unless container=erofs is set. A file must be open for reading and writing; the image begins at its
+/// position, which is at the end of the image afterwards. After an error the file has a part of an image, whose
+/// first bytes are not those of an image. A pipe or a socket gets only a complete image: it is stored in an
+/// unnamed temporary file in the directory of the option scratch first, which must be set. The caller syncs the
+/// descriptor.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn packline_packer_run_fd(
+    packer: *mut PacklinePacker,
+    descriptor: c_int,
+    packed: *mut PacklinePacked,
+    error: *mut *mut PacklineError,
+) -> c_int {
+    // SAFETY: (1), (4), (5)
+    unsafe {
+        guard(error, -1, || {
+            let (_, mut file) = arg::descriptor(descriptor)?;
+            let packer = arg::handle_mut(packer, "packer")?.take()?;
+            let seeks = file.stream_position().is_ok();
+            store(packed, &if seeks { packer.write_into(&mut file)? } else { packer.write_stream(file)? });
+            Ok(0)
+        })
+    }
+}
+
+/// Stores the result of a pack, unless the pointer is NULL.
+///
+/// # Safety
+/// (5)
+unsafe fn store(packed: *mut PacklinePacked, done: &Packed) {
+    if !packed.is_null() {
+        let &Packed { content_bytes, output_bytes, copied_blocks, errors, warnings, .. } = done;
+        // SAFETY: (5)
+        unsafe { packed.write(PacklinePacked { content_bytes, output_bytes, copied_blocks, errors, warnings }) };
     }
 }

@@ -27,16 +27,23 @@ pub struct PacklineAttributes {
     mtime_nsec: u32,
 }
 
-/// Reads the next part of a content into `buffer`, which has room for `size` bytes. Returns the number of
-/// bytes, 0 at the end of the content, or -1 after an error, which ends the pack with PACKLINE_ERROR_IO. It is
-/// called by packline_packer_run, on any thread, but never by two at the same time, and from the start to the
-/// end of a content once.
+/// Reads the next part of a content or a tar into `buffer`, which has room for `size` bytes. Returns the number
+/// of bytes, 0 at the end, or -1 after an error, which ends the pack with PACKLINE_ERROR_IO. It is called by
+/// packline_packer_run and packline_packer_run_fd, on any thread, but never by two at the same time, and from the
+/// start to the end once.
 pub type ReadFn = Option<unsafe extern "C" fn(context: *mut c_void, buffer: *mut c_void, size: usize) -> i64>;
 
-/// A content that a callback returns.
-struct Callback {
+/// A content or a tar that a callback returns.
+pub struct Callback {
     read: unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> i64,
     context: *mut c_void,
+}
+
+impl Callback {
+    /// Returns the reader of a callback, which must not be NULL.
+    pub fn new(read: ReadFn, context: *mut c_void) -> Result<Callback, PacklineError> {
+        Ok(Callback { read: read.ok_or_else(|| arg::null("read"))?, context })
+    }
 }
 
 // SAFETY: (4): the header says that any thread may call the function, one at a time.
@@ -47,7 +54,7 @@ impl Read for Callback {
         // SAFETY: (4)
         let count = unsafe { (self.read)(self.context, buffer.as_mut_ptr().cast(), buffer.len()) };
         let count = usize::try_from(count).ok().filter(|count| *count <= buffer.len());
-        count.ok_or_else(|| io::Error::other("the function that reads the content failed"))
+        count.ok_or_else(|| io::Error::other("the function that reads failed"))
     }
 }
 
@@ -143,7 +150,7 @@ pub unsafe extern "C" fn packline_tree_reader(
     // SAFETY: (1), (2), (4), (5)
     unsafe {
         add(tree, path, attributes, error, |tree, path| {
-            let reader = Callback { read: read.ok_or_else(|| arg::null("read"))?, context };
+            let reader = Callback::new(read, context)?;
             let content = match u64::try_from(size) {
                 Ok(size) => Content::sized(reader, size),
                 Err(_) => Content::reader(reader),

@@ -32,23 +32,27 @@ pub struct CLibrary<'a> {
 }
 
 impl CLibrary<'_> {
-    /// Writes all files, and replaces earlier ones.
+    /// Writes all files. Each gets its name when it is complete, and replaces an earlier one.
     ///
     /// # Errors
-    /// A file cannot be written, or the C compiler fails.
+    /// A file cannot be written, or the C compiler or objcopy fails.
     pub fn install(&self) -> Result<(), String> {
         let prefix = self.written();
         let libraries = prefix.join(self.libraries);
         let shared = libraries.join(format!("libpackline.so.{}", self.version));
         create(&prefix.join("include"))?;
         create(&libraries.join("pkgconfig"))?;
-        self.link(&shared)?;
-        link_name(&shared, &libraries.join(SONAME))?;
-        link_name(&libraries.join(SONAME), &libraries.join("libpackline.so"))?;
-        copy(self.archive, &libraries.join("libpackline.a"))?;
-        copy(&self.sources.join("include/packline.h"), &prefix.join("include/packline.h"))?;
-        let described = libraries.join("pkgconfig/packline.pc");
-        fs::write(&described, self.description()).map_err(|cause| named(&described, &cause))
+        let header = self.sources.join("include/packline.h");
+        replace(&shared, |to| self.link(to))?;
+        replace(&libraries.join(SONAME), |to| link_name(&shared, to))?;
+        replace(&libraries.join("libpackline.so"), |to| link_name(Path::new(SONAME), to))?;
+        replace(&libraries.join("libpackline.a"), |to| self.archive(to))?;
+        replace(&prefix.join("include/packline.h"), |to| {
+            fs::copy(&header, to).map(drop).map_err(|cause| named(to, &cause))
+        })?;
+        replace(&libraries.join("pkgconfig/packline.pc"), |to| {
+            fs::write(to, self.description()).map_err(|cause| named(to, &cause))
+        })
     }
 
     /// `prefix` below `root`.
@@ -60,14 +64,40 @@ impl CLibrary<'_> {
     /// Links the shared library. Cargo could link it, too, but rustc passes a list of symbols without versions to the linker, and GNU ld takes
     /// only one such list.
     fn link(&self, shared: &Path) -> Result<(), String> {
-        let map = self.sources.join("packline.map");
+        let mut linker = self.linker(shared)?;
+        linker.arg("-shared").arg(format!("-Wl,-soname,{SONAME}"));
+        linker.arg(format!("-Wl,--version-script={}", self.map().display()));
+        run(linker.arg("-Wl,--no-undefined,-z,relro,-z,now").arg(self.archive).args(SYSTEM)).map(drop)
+    }
+
+    /// Makes the static library: one object whose other symbols are local. A program may have symbols of the same names, such as those of its own
+    /// copy of zstd.
+    fn archive(&self, archive: &Path) -> Result<(), String> {
+        let directory = archive.with_extension("d");
+        let _removed = Removed(&directory);
+        create(&directory)?;
+        let object = directory.join("packline.o");
+        run(self.linker(&object)?.args(["-r", "-nostdlib"]).arg(self.archive))?;
+        let kept = symbols(&self.map())?;
+        let kept = kept.iter().map(|symbol| format!("--keep-global-symbol={symbol}"));
+        // The objects of Rust's standard library have bitcode for optimisations at link time. Joined, it is not valid.
+        let mut objcopy = Command::new("objcopy");
+        objcopy.args(["--remove-section=.llvmbc", "--remove-section=.llvmcmd"]);
+        run(objcopy.args(kept).arg(&object))?;
+        run(Command::new("ar").arg("rcsD").arg(archive).arg(&object)).map(drop)
+    }
+
+    /// A linker that takes what the interface needs from the archive, without information for debuggers.
+    fn linker(&self, output: &Path) -> Result<Command, String> {
         let mut linker = Command::new("cc");
-        linker.args(["-shared", "-o"]).arg(shared).arg(format!("-Wl,-soname,{SONAME}"));
-        linker.arg(format!("-Wl,--version-script={}", map.display()));
-        linker.args(["-Wl,--gc-sections,--strip-debug,--no-undefined,-z,relro,-z,now"]);
-        // The linker takes only what is needed from an archive.
-        linker.args(symbols(&map)?.iter().map(|symbol| format!("-Wl,--undefined={symbol}")));
-        run(linker.arg(self.archive).args(SYSTEM)).map(drop)
+        linker.arg("-o").arg(output).arg("-Wl,--gc-sections,--strip-debug");
+        linker.args(symbols(&self.map())?.iter().map(|symbol| format!("-Wl,--undefined={symbol}")));
+        Ok(linker)
+    }
+
+    /// The list of the exported symbols.
+    fn map(&self) -> PathBuf {
+        self.sources.join("packline.map")
     }
 
     /// The file for pkg-config.
@@ -117,18 +147,32 @@ pub fn make_header(sources: &Path, header: &Path) -> Result<(), String> {
     run(cbindgen.arg("--output").arg(header).arg(sources)).map(drop)
 }
 
+/// A temporary file or directory, which is removed if it still has its name.
+struct Removed<'a>(&'a Path);
+
+impl Drop for Removed<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.0).or_else(|_| fs::remove_dir_all(self.0));
+    }
+}
+
+/// Makes a file under a temporary name, and renames it: no program that starts meanwhile finds a part of it.
+fn replace(path: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let _removed = Removed(&temporary);
+    let _ = fs::remove_file(&temporary);
+    make(&temporary)?;
+    fs::rename(&temporary, path).map_err(|cause| named(path, &cause))
+}
+
 /// Makes a symbolic link to a file in the same directory.
 fn link_name(file: &Path, link: &Path) -> Result<(), String> {
-    let _ = fs::remove_file(link);
     symlink(file.file_name().unwrap_or_default(), link).map_err(|cause| named(link, &cause))
 }
 
 fn create(directory: &Path) -> Result<(), String> {
     fs::create_dir_all(directory).map_err(|cause| named(directory, &cause))
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    fs::copy(from, to).map(drop).map_err(|cause| format!("{} to {}: {cause}", from.display(), to.display()))
 }
 
 fn named(path: &Path, cause: &std::io::Error) -> String {

@@ -199,6 +199,104 @@ static void pack(void)
     packline_cancel_free(cancel);
 }
 
+/* Packs an image into a file after 10 other bytes, and into a pipe. */
+static void pack_into_descriptors(void)
+{
+    static const char *const options[] = {"codec=none", "time=0", "scratch=."};
+    static char bytes[2][1 << 16];
+    size_t lengths[2] = {0, 0};
+    packline_error *error = NULL;
+    for (int number = 0; number < 2; number++) {
+        int ends[2] = {-1, -1};
+        packline_packed packed;
+        packline_packer *packer = packline_packer_new();
+        packline_tree *tree = packline_tree_new();
+        check(!packline_tree_bytes(tree, "etc/motd", "hello\n", 6, NULL, &error), error, "bytes");
+        check(!packline_packer_add_tree(packer, tree, &error), error, "add_tree");
+        for (size_t at = 0; at < sizeof options / sizeof *options; at++)
+            check(!packline_packer_set(packer, options[at], &error), error, "set");
+        if (number == 0) {
+            ends[0] = ends[1] = open("after", O_RDWR | O_CREAT | O_TRUNC, 0600);
+            assert(write(ends[1], "0123456789", 10) == 10);
+        } else {
+            assert(!pipe(ends));
+        }
+        check(!packline_packer_run_fd(packer, ends[1], &packed, &error), error, "run_fd");
+        packline_packer_free(packer);
+        assert(packed.content_bytes == 6 && packed.output_bytes <= sizeof bytes[number]);
+        if (number == 0)
+            assert(lseek(ends[0], 0, SEEK_CUR) == (off_t)packed.output_bytes + 10 && lseek(ends[0], 10, SEEK_SET) == 10);
+        else
+            close(ends[1]);
+        for (ssize_t count; (count = read(ends[0], bytes[number] + lengths[number], sizeof bytes[number] - lengths[number])) > 0;)
+            lengths[number] += (size_t)count;
+        assert(lengths[number] == packed.output_bytes);
+        close(ends[0]);
+    }
+    assert(lengths[0] == lengths[1] && !memcmp(bytes[0], bytes[1], lengths[0]));
+
+    packline_packer *packer = packline_packer_new();
+    check(!packline_packer_add_tree(packer, packline_tree_new(), &error), error, "add_tree");
+    assert(packline_packer_run_fd(packer, -1, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "run_fd");
+    packline_packer_free(packer);
+}
+
+/* A tar with one file, in parts of 100 bytes. */
+struct tar {
+    unsigned char bytes[2048];
+    size_t read;
+};
+
+static int64_t read_tar(void *context, void *buffer, size_t size)
+{
+    struct tar *tar = context;
+    size_t left = sizeof tar->bytes - tar->read;
+    size_t count = size < 100 ? size : 100;
+    if (count > left)
+        count = left;
+    memcpy(buffer, tar->bytes + tar->read, count);
+    tar->read += count;
+    return (int64_t)count;
+}
+
+static void pack_tar(void)
+{
+    static struct tar tar;
+    packline_error *error = NULL;
+    packline_packed packed;
+    char *header = (char *)tar.bytes;
+    unsigned sum = 0;
+    strcpy(header, "motd");
+    strcpy(header + 100, "0000644");
+    strcpy(header + 108, "0000000");
+    strcpy(header + 116, "0000000");
+    strcpy(header + 124, "00000000006");
+    strcpy(header + 136, "00000000000");
+    memset(header + 148, ' ', 8);
+    strcpy(header + 156, "0");
+    memcpy(header + 257, "ustar\00000", 8);
+    for (size_t at = 0; at < 512; at++)
+        sum += tar.bytes[at];
+    snprintf(header + 148, 8, "%06o", sum);
+    memcpy(tar.bytes + 512, "hello\n", 6);
+
+    packline_packer *packer = packline_packer_new();
+    check(!packline_packer_add_tar_reader(packer, "upload", read_tar, &tar, &error), error, "add_tar_reader");
+    check(!packline_packer_run(packer, "tar.sqfs", &packed, &error), error, "run");
+    packline_packer_free(packer);
+    assert(packed.content_bytes == 6 && tar.read == sizeof tar.bytes);
+
+    packer = packline_packer_new();
+    check(!packline_packer_add_tar_reader(packer, "upload", broken, NULL, &error), error, "add_tar_reader");
+    assert(packline_packer_run(packer, "never.sqfs", NULL, &error) == -1);
+    assert(strstr(packline_error_message(error), "upload"));
+    failed(PACKLINE_ERROR_IO, &error, "run");
+    assert(packline_packer_add_tar_reader(packer, "upload", NULL, NULL, &error) == -1);
+    failed(PACKLINE_ERROR_INVALID, &error, "add_tar_reader");
+    packline_packer_free(packer);
+}
+
 static void cancel_packs(void)
 {
     packline_error *error = NULL;
@@ -357,6 +455,8 @@ int main(void)
 {
     assert(strlen(packline_version()) >= 5);
     pack();
+    pack_into_descriptors();
+    pack_tar();
     cancel_packs();
     open_all();
     packline_image_free(NULL);

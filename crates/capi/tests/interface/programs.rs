@@ -90,13 +90,55 @@ fn pkg_config_finds_the_shared_and_the_static_library() {
     let libraries = prefix().join("lib");
     assert_eq!(printed(Command::new(&shared).env("LD_LIBRARY_PATH", &libraries)), message);
 
-    // The linker takes the static library if the shared one is not in the same directory.
-    fs::create_dir(top.path().join("lib")).unwrap();
-    std::os::unix::fs::symlink(libraries.join("libpackline.a"), top.path().join("lib/libpackline.a")).unwrap();
     let alone = top.path().join("alone");
-    let mut linker = compiler(&source, &alone);
-    linker.arg("-L").arg(top.path().join("lib")).args(flags(&["--static", "--cflags", "--libs"]));
-    run(linker.arg("-Wl,--gc-sections")).unwrap();
+    link_statically(&source, &alone, top.path());
     assert!(!needed(&alone).contains("packline"));
     assert_eq!(printed(&mut Command::new(&alone)), message);
+}
+
+/// Links a program with the static library, which the linker takes if the shared one is not in the same directory.
+fn link_statically(source: &Path, program: &Path, top: &Path) {
+    fs::create_dir(top.join("lib")).unwrap();
+    std::os::unix::fs::symlink(prefix().join("lib/libpackline.a"), top.join("lib/libpackline.a")).unwrap();
+    let mut linker = compiler(source, program);
+    linker.arg("-L").arg(top.join("lib")).args(flags(&["--static", "--cflags", "--libs"]));
+    run(linker.arg("-Wl,--gc-sections")).unwrap();
+}
+
+/// A program may have functions of the same names as the libraries inside of packline, which packline does not call.
+#[test]
+fn the_static_library_keeps_the_names_of_other_libraries_to_itself() {
+    if !need(&["pkg-config"]) {
+        return;
+    }
+    let top = tempfile::tempdir().unwrap();
+    let source = top.path().join("names.c");
+    let program = top.path().join("names");
+    let own =
+        ["ZSTD_compress2", "ZSTD_createCCtx", "lzma_code", "lzma_stream_encoder", "deflate", "LZ4_compress_default"];
+    let own: String = own.map(|name| format!("int {name}(void)\n{{\n    abort();\n}}\n")).concat();
+    let body = fs::read_to_string(capi().join("tests/c/names.c")).unwrap();
+    fs::write(&source, format!("#include <stdlib.h>\n{own}{body}")).unwrap();
+    link_statically(&source, &program, top.path());
+    assert_eq!(printed(Command::new(&program).current_dir(top.path())), "zstd ok\nxz ok\ngzip ok\nlz4 ok\n");
+
+    let archive = prefix().join("lib/libpackline.a");
+    let symbols = printed(Command::new("nm").args(["--extern-only", "--defined-only", "--format=posix"]).arg(&archive));
+    let symbols = symbols.lines().filter(|line| line.contains(' ')).map(|line| line.split(' ').next().unwrap());
+    let others: Vec<&str> = symbols.filter(|name| !name.starts_with("packline_")).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
+fn an_installation_leaves_no_temporary_files() {
+    let names = |directory: &str| {
+        let files = fs::read_dir(prefix().join(directory)).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let full = concat!("libpackline.so.", env!("CARGO_PKG_VERSION"));
+    assert_eq!(names("lib"), ["libpackline.a", "libpackline.so", "libpackline.so.0", full, "pkgconfig"]);
+    assert_eq!(names("lib/pkgconfig"), ["packline.pc"]);
+    assert_eq!(names("include"), ["packline.h"]);
 }

@@ -286,7 +286,8 @@ class Sample:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.user = after.ru_utime - before.ru_utime
         self.processor = self.user + after.ru_stime - before.ru_stime
-        self.output = run.stdout
+        # ratarmount prints other lines before.
+        self.output = run.stdout.splitlines()[-1:]
 
 
 def median(samples, field):
@@ -302,7 +303,7 @@ def table(title, task, ways, top, rounds):
     for _ in range(rounds):
         for (_, way, threads), found in zip(ways, samples):
             found.append(Sample([__file__, "--run", task, way.__name__, str(threads), str(top)]))
-    outputs = {sample.output for found in samples for sample in found}
+    outputs = {line for found in samples for sample in found for line in sample.output}
     assert len(outputs) == 1, outputs
     used = [median(found, "processor") - median(idle[way], "processor") for (_, way, _), found in zip(ways, samples)]
     peer = {}

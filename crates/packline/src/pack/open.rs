@@ -126,7 +126,9 @@ fn changed<'o>(
     let changes = std::mem::take(&mut setup.image.changes);
     if setup.is_filtered {
         let scratch = setup.resources.scratch.clone();
-        let filtered = Filtered::new(source, changes.clone(), name.to_string(), setup.resources.memory, scratch);
+        let rule = changes.clone();
+        let keeps = Box::new(move |path: &[u8], is_directory: bool| rule.keeps(path, is_directory));
+        let filtered = Filtered::new(source, keeps, name.to_string(), setup.resources.memory, scratch);
         source = Box::new(filtered);
     }
     if let Some(pseudo) = setup.image.pseudo.take() {

@@ -1,6 +1,5 @@
 //! Compresses a file, a stream or a tree to a .lrz file, and decompresses it.
 
-mod extract;
 mod list;
 mod tar_stream;
 pub(crate) mod tree;

@@ -2,17 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline_image::{RestoreAttributes, Topic, Warning};
-use packline_runtime::MemoryFault;
+use packline_engine::CancelToken;
+use packline_image::{RestoreAttributes, Topic, UnpackRequest, Warning};
+use packline_runtime::escape::Escape;
+use packline_runtime::{MemoryFault, WorkFault, zeros};
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 
-use super::tree::LrzTreeCounts;
-use crate::error::Error;
 use rustix::io::Errno;
+
+use crate::error::Error;
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
@@ -21,12 +24,49 @@ const KEPT_MOST: usize = 160 << 20;
 /// Memory in bytes of a directory or a link, not counting its names and attributes.
 const KEPT_EACH: usize = 128;
 
-/// A tree being created.
-pub(super) struct Extraction {
-    root: Directory,
-    display_path: PathBuf,
+/// Counts of entries and bytes that were unpacked from a tar to a directory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TarTreeCounts {
+    /// Entries that were unpacked, without the root.
+    pub entries: u64,
+    /// Hard links that became copies, because the destination does not support hard links.
+    pub hard_links_copied: u64,
+    /// Devices skipped on request.
+    pub devices_left_out: u64,
+    /// Bytes of content, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the tar: as stored, or, of a tar in a .lrz file, without any compression of the .lrz file.
+    pub tar_bytes: u64,
+    /// Entries that could not be unpacked, and a fault of the tar at which reading ended; 0 unless the request is to continue after errors.
+    pub errors: u64,
+}
+
+/// How entries are created.
+#[derive(Debug, Clone)]
+pub(crate) struct ExtractionSettings {
     restore: RestoreAttributes,
     devices: bool,
+    sparse: bool,
+    cancel: CancelToken,
+}
+
+impl ExtractionSettings {
+    pub(crate) fn of(request: &UnpackRequest) -> ExtractionSettings {
+        let UnpackRequest { restore, devices, sparse, resources, .. } = request;
+        ExtractionSettings {
+            restore: *restore,
+            devices: *devices,
+            sparse: *sparse,
+            cancel: resources.cancel.clone(),
+        }
+    }
+}
+
+/// A tree being created.
+pub(crate) struct Extraction {
+    root: Directory,
+    display_path: PathBuf,
+    settings: ExtractionSettings,
     /// The most recent directory, which probably contains the next entry too.
     present: Option<(Bytes, Directory)>,
     /// Attributes of directories, set when everything is in them. The last entry of a path wins.
@@ -41,18 +81,17 @@ pub(super) struct Extraction {
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
     warnings: Vec<String>,
-    counts: LrzTreeCounts,
+    counts: TarTreeCounts,
     buffer: Vec<u8>,
 }
 
 impl Extraction {
     /// Creates entries in `root`, which messages call `display_path`.
-    pub(super) fn new(root: Directory, display_path: PathBuf, restore: RestoreAttributes, devices: bool) -> Extraction {
+    pub(crate) fn new(root: Directory, display_path: PathBuf, settings: ExtractionSettings) -> Extraction {
         Extraction {
             root,
             display_path,
-            restore,
-            devices,
+            settings,
             present: None,
             directories: BTreeMap::new(),
             links: Vec::new(),
@@ -61,7 +100,7 @@ impl Extraction {
             kept_bytes: 0,
             warned: BTreeSet::new(),
             warnings: Vec::new(),
-            counts: LrzTreeCounts::default(),
+            counts: TarTreeCounts::default(),
             buffer: vec![0; STEP],
         }
     }
@@ -70,7 +109,8 @@ impl Extraction {
     ///
     /// # Errors
     /// [`Error::Output`] with the path; the errors of the source; [`Error::Memory`] for too many directories or links.
-    pub(super) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+    pub(crate) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+        self.check_cancelled()?;
         if entry.kind == Kind::Dir {
             return self.directory(entry);
         }
@@ -90,7 +130,7 @@ impl Extraction {
 
     fn is_left_out(&self, kind: &Kind) -> bool {
         match kind {
-            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.devices,
+            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.settings.devices,
             Kind::HardLink(target) => self.left_out.contains(target),
             _ => false,
         }
@@ -105,26 +145,35 @@ impl Extraction {
         Ok(())
     }
 
-    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents.
+    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents. An
+    /// error of one entry goes to `problem`, which returns it if it ends the work.
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(super) fn finish_entries(&mut self) -> Result<(), Error> {
+    pub(crate) fn finish_entries(
+        &mut self,
+        problem: &mut dyn FnMut(Error) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
             if self.left_out.contains(&target) {
                 self.leave_out(&path)?;
                 continue;
             }
-            self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
+            if let Err(refusal) = self.link(&path, &target) {
+                problem(self.unlinked(&path, &target, refusal))?;
+            }
         }
         let mut directories = std::mem::take(&mut self.directories);
         let extended = std::mem::take(&mut self.extended);
         let root = directories.remove(&b""[..]);
         let paths: BTreeSet<&Bytes> = directories.keys().chain(extended.keys()).collect();
         for &path in paths.iter().rev() {
-            self.enter(path)?;
+            if let Err(error) = self.enter(path) {
+                problem(error)?;
+                continue;
+            }
             match (directories.get(path), extended.get(path)) {
-                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs)?,
+                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs).or_else(&mut *problem)?,
                 (None, Some(&mode)) => self.restore_mode_of_present(mode),
                 (None, None) => {}
             }
@@ -134,7 +183,7 @@ impl Extraction {
     }
 
     /// Adds warnings of the tar.
-    pub(super) fn add_warnings(&mut self, warnings: Vec<String>) {
+    pub(crate) fn add_warnings(&mut self, warnings: Vec<String>) {
         self.warnings.extend(warnings);
     }
 
@@ -142,8 +191,8 @@ impl Extraction {
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-        let root = self.directories.remove(&b""[..]).filter(|_| self.restore.destination);
+    pub(crate) fn finish(mut self) -> Result<(TarTreeCounts, Vec<String>), Error> {
+        let root = self.directories.remove(&b""[..]).filter(|_| self.settings.restore.destination);
         if let Some((meta, xattrs)) = root {
             self.enter(b"")?;
             match self.root.attributes().set_mode(meta.mode & 0o777) {
@@ -171,6 +220,24 @@ impl Extraction {
 
     fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
         Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
+    }
+
+    /// The error of a hard link, which names the target if the target is missing.
+    fn unlinked(&self, path: &[u8], target: &[u8], refusal: Refusal) -> Error {
+        match self.refused(path, refusal) {
+            Error::Output { path, action, cause } if cause.kind() == io::ErrorKind::NotFound => {
+                let what = format!("there is no {}", self.path(target).escaped());
+                Error::Output { path, action, cause: io::Error::new(io::ErrorKind::NotFound, what) }
+            }
+            error => error,
+        }
+    }
+
+    fn check_cancelled(&self) -> Result<(), Error> {
+        if self.settings.cancel.is_cancelled() {
+            return Err(packline_tree::Error::Work(WorkFault::Cancelled).into());
+        }
+        Ok(())
     }
 
     fn tell(&mut self, note: Warning) {
@@ -308,15 +375,16 @@ impl Extraction {
     ) -> Result<(), Error> {
         let mut at = 0;
         loop {
-            match source.read(&mut self.buffer)? {
-                Extent::Data(bytes) => {
-                    let written = file.write_at(&self.buffer[..bytes], at);
-                    written.map_err(|refusal| self.refused(&entry.path, refusal))?;
-                    at += bytes as u64;
-                }
-                Extent::Hole(bytes) => at += bytes,
+            let extent = source.read(&mut self.buffer)?;
+            let (length, written) = match extent {
+                Extent::Data(bytes) => (bytes as u64, file.write_at(&self.buffer[..bytes], at)),
+                Extent::Hole(bytes) if self.settings.sparse => (bytes, Ok(())),
+                Extent::Hole(bytes) => (bytes, write_zeros(file, at, bytes)),
                 Extent::End => break,
-            }
+            };
+            written.map_err(|refusal| self.refused(&entry.path, refusal))?;
+            at += length;
+            self.check_cancelled()?;
         }
         self.counts.content_bytes += size;
         file.set_size(size).map_err(|refusal| self.refused(&entry.path, refusal))
@@ -390,17 +458,17 @@ impl Extraction {
         mode: Option<u16>,
         attributes: Attributes<'_>,
     ) -> Result<(), Error> {
-        if self.restore.owners {
+        if self.settings.restore.owners {
             attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.restore.xattrs {
+        if self.settings.restore.xattrs {
             self.set_xattrs(path, xattrs, attributes)?;
         }
         if let Some(mode) = mode {
-            let mode = if self.restore.set_id { mode } else { mode & 0o1777 };
+            let mode = if self.settings.restore.set_id { mode } else { mode & 0o1777 };
             attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.restore.times {
+        if self.settings.restore.times {
             attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;
         }
         Ok(())
@@ -438,4 +506,13 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (b"", path),
     }
+}
+
+fn write_zeros(file: &DestinationFile, start: u64, length: u64) -> Result<(), Refusal> {
+    let mut at = start;
+    zeros(length).try_for_each(|piece| {
+        let written = file.write_at(piece, at);
+        at += piece.len() as u64;
+        written
+    })
 }

@@ -1,6 +1,7 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
-//! - [`Packer`] packs a directory, a tar, an image or a [`Tree`] that a program builds into a SquashFS image, an EROFS image or a .lrz file.
+//! - [`Packer`] packs a directory, a tar, an image or a [`Tree`] that a program builds into a SquashFS image, an EROFS image, a tar or a
+//!   .lrz file.
 //! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it, which any number of threads
 //!   may read at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
@@ -105,8 +106,9 @@ pub mod requests {
     pub use crate::pack::image_options::ImageOptions;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;
-    pub use crate::pack::request::{ImageRequest, PackContainer, PackRequest};
-    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, WrittenEnd, WrittenImage};
+    pub use crate::pack::request::{EntryRequest, ImageRequest, PackContainer, PackRequest, TarRequest};
+    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, PackedTar, WrittenEnd, WrittenImage};
+    pub use crate::pack::temporary::temporary_image;
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{
@@ -135,7 +137,9 @@ pub mod requests {
     #[cfg(feature = "lrz")]
     pub use crate::streams::lrz::tree::lrz_unpack_tree;
     #[cfg(feature = "lrz")]
-    pub use crate::streams::lrz::{LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
+    pub use crate::streams::lrz::{
+        LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_tar, lrz_unpack,
+    };
     #[cfg(feature = "pln")]
     pub use crate::streams::pln::{
         PlnFinding, PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify,

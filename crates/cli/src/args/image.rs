@@ -102,31 +102,31 @@ pub enum Unopened {
 impl StreamArgs {
     /// Returns the archive. A tar in a stream is not stored.
     pub fn unopened(&self, io: &mut Io) -> Result<Unopened, Failure> {
-        let offset = self.offset.offset;
-        let (name, stream) = match located(&self.image, offset, io)? {
-            Located::Place(place) => return self.of_place(place),
-            Located::Stream(name, stream) => (name, stream),
-        };
-        let mut stream = match OpenedTar::of_stream(&name, stream)? {
-            TarOrStream::Tar(_) if !self.offset.devices.is_empty() => return Err(no_devices(ContentKind::Tar)),
-            TarOrStream::Tar(tar) if offset.is_none() => return Ok(Unopened::Tar(tar)),
-            TarOrStream::Tar(_) => return Err(wrong("offset", "has no effect on a tar")),
-            TarOrStream::Stream(stream) => stream,
-        };
-        self.of_place(ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?)
-    }
-
-    fn of_place(&self, place: ImagePlace) -> Result<Unopened, Failure> {
-        let place = place.with_devices(self.offset.devices.clone());
-        if let Some(kind) = place.content_kind().filter(|kind| !self.offset.devices.is_empty() && !kind.is_image()) {
-            return Err(no_devices(kind));
+        let Offset { offset, devices } = &self.offset;
+        match unopened(&self.image, *offset, io)? {
+            Unopened::Image(place) => Ok(Unopened::Image(place.with_devices(devices.clone()))),
+            Unopened::Lrz(_) if !devices.is_empty() => Err(no_devices(ContentKind::Lrz)),
+            Unopened::Tar(_) if !devices.is_empty() => Err(no_devices(ContentKind::Tar)),
+            Unopened::Tar(_) if offset.is_some() => Err(wrong("offset", "has no effect on a tar")),
+            other => Ok(other),
         }
-        Ok(match OpenedTar::at(&place) {
-            Some(tar) => Unopened::Tar(tar),
-            None if place.content_kind() == Some(ContentKind::Lrz) => Unopened::Lrz(place),
-            None => Unopened::Image(place),
-        })
     }
+}
+
+/// Returns the archive at a path. A tar in a stream is not stored; another stream is.
+pub fn unopened(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Unopened, Failure> {
+    let place = match located(path, offset, io)? {
+        Located::Place(place) => place,
+        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream)? {
+            TarOrStream::Tar(tar) => return Ok(Unopened::Tar(tar)),
+            TarOrStream::Stream(mut stream) => ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?,
+        },
+    };
+    Ok(match OpenedTar::at(&place) {
+        Some(tar) => Unopened::Tar(tar),
+        None if place.content_kind() == Some(ContentKind::Lrz) => Unopened::Lrz(place),
+        None => Unopened::Image(place),
+    })
 }
 
 /// The fault of `--device` with another container than an image.
@@ -253,9 +253,7 @@ enum Located {
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
     match located(path, offset, io)? {
         Located::Place(place) => Ok(place),
-        Located::Stream(name, mut stream) => {
-            Ok(ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?)
-        }
+        Located::Stream(name, mut stream) => Ok(ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?),
     }
 }
 

@@ -226,6 +226,11 @@ impl OpenedTar {
         Ok(planned.open(&share, &opening)?.source)
     }
 
+    /// The tar as a source of a pack.
+    pub fn into_source(mut self) -> Source {
+        self.source()
+    }
+
     pub(crate) fn source(&mut self) -> Source {
         let name = self.display_path.escaped();
         match &mut self.content {

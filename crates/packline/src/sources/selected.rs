@@ -2,11 +2,11 @@
 //! the tar has them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use packline_image::{Omit, Selection};
 use packline_runtime::Observer;
-use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Error, Extent, Kind, Source, UnreadPart};
 
 use super::filtered::Filtered;
@@ -52,11 +52,7 @@ impl Scope {
     ///
     /// # Errors
     /// [`packline_image::Error::Request`] for a pattern to include that matched nothing.
-    pub(crate) fn check_patterns(
-        &self,
-        place: &str,
-        observer: &mut dyn Observer,
-    ) -> Result<(), packline_image::Error> {
+    pub(crate) fn check_patterns(&self, place: &str, observer: &mut dyn Observer) -> Result<(), packline_image::Error> {
         if let Some(warning) = self.selection.unmatched_exclude(place) {
             observer.warning(&warning);
         }
@@ -148,7 +144,8 @@ impl Selected {
     /// Adds the directories that lead to a path and did not come before.
     fn lead_to(&mut self, path: &[u8]) -> Result<(), Error> {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        let above: Vec<&[u8]> = (!path.is_empty()).then_some(0).into_iter().chain(slashes).map(|end| &path[..end]).collect();
+        let above: Vec<&[u8]> =
+            (!path.is_empty()).then_some(0).into_iter().chain(slashes).map(|end| &path[..end]).collect();
         if above.last().is_none_or(|last| self.led.contains(*last)) {
             return Ok(());
         }
@@ -198,6 +195,10 @@ impl Source for Selected {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         self.source.read_later(most)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        self.source.data_ranges(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

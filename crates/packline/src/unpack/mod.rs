@@ -21,7 +21,7 @@ use crate::error::Error;
 #[cfg(feature = "lrz")]
 use crate::streams::lrz::tree::lrz_unpack_tree;
 #[cfg(feature = "lrz")]
-use crate::streams::lrz::{LrzUnpackRequest, lrz_open, lrz_open_input, lrz_unpack};
+use crate::streams::lrz::{LrzUnpackRequest, lrz_at, lrz_unpack};
 
 /// The destination of an unpacked tree.
 #[non_exhaustive]
@@ -37,7 +37,7 @@ pub enum Destination {
 pub enum UnpackSummary {
     /// An image to a directory.
     Directory(packline_image::UnpackSummary),
-    /// An image to a tar.
+    /// An image or a tar to a tar.
     Tar(TarSummary),
     /// A tar, or the tar in a .lrz file, to a directory.
     TarDirectory(TarTreeCounts),
@@ -76,7 +76,7 @@ pub fn unpack(
     unpack_image(place.open(metadata_cache(request.resources.memory))?, request, destination, observer)
 }
 
-/// Unpacks a tar.
+/// Unpacks a tar. To another tar, its entries are written again; the other tar may have another compression.
 ///
 /// # Errors
 /// As [`unpack`].
@@ -90,9 +90,8 @@ pub fn unpack_tar(
         Destination::Directory(path) => {
             tar::to_directory(tar, request, path, observer).map(UnpackSummary::TarDirectory)
         }
-        Destination::Tar(..) => {
-            let what = format!("{}: a tar of a tar", tar.display_path.escaped());
-            Err(Error::Request { what, expected: "a directory".to_string() })
+        Destination::Tar(target, compression) => {
+            tar::to_tar(tar, request, (target, compression), observer).map(UnpackSummary::Tar)
         }
     }
 }
@@ -144,11 +143,7 @@ fn unpack_lrz(
     if matches!(destination, Destination::Tar(_, Some(_))) {
         return Err(needs_all(place, "a compressed tar"));
     }
-    let opened = if place.is_stored() || place.is_remote() {
-        lrz_open_input(&place.path, place.input()?, password)?
-    } else {
-        lrz_open(&place.path, password)?
-    };
+    let opened = lrz_at(place, password)?;
     match destination {
         Destination::Directory(path) => {
             lrz_unpack_tree(&opened, request, path, observer).map(UnpackSummary::TarDirectory)

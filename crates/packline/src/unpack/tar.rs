@@ -1,4 +1,4 @@
-//! Unpacks a tar, plain or compressed, into a directory.
+//! Unpacks a tar, plain or compressed, into a directory or another tar.
 //!
 //! The tar is read once, from its start to its end, so that it may be a stream. Threads decompress it; the caller's thread creates the entries.
 
@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use packline_archives::tar::TarOptions;
-use packline_image::{StagingDir, UnpackRequest};
+use packline_blocks::Counts;
+use packline_codec::StreamSpec;
+use packline_image::{Output, StagingDir, TarSummary, UnpackRequest};
 use packline_runtime::escape::Escape;
 use packline_runtime::{FailedOutput, Observer, Problem};
 use packline_tree::Source;
@@ -14,6 +16,8 @@ use packline_tree::Source;
 use super::extraction::{Extraction, ExtractionSettings, TarTreeCounts};
 use crate::container::archive::OpenedTar;
 use crate::error::Error;
+use crate::pack::request::TarRequest;
+use crate::pack::tar::{TarWork, pack_tar};
 use crate::sources::changes::Changes;
 use crate::sources::changes::limits::EntryLimits;
 use crate::sources::inputs::ReadInputs;
@@ -64,6 +68,38 @@ pub(super) fn to_directory(
     warnings.iter().for_each(|warning| observer.warning(warning));
     staging_dir.finish(sync, observer)?;
     Ok(TarTreeCounts { tar_bytes, errors: problems.errors, ..counts })
+}
+
+/// Writes the selected entries to another tar.
+///
+/// # Errors
+/// As [`super::unpack`]; [`Error::Request`] for work that continues after errors.
+pub(super) fn to_tar(
+    mut tar: OpenedTar,
+    request: UnpackRequest,
+    (target, compression): (Output, Option<StreamSpec>),
+    observer: &mut dyn Observer,
+) -> Result<TarSummary, Error> {
+    if request.continue_on_error {
+        let what = format!("{}: work that continues after errors, from a tar to a tar", tar.display_path.escaped());
+        return Err(Error::Request { what, expected: "a directory as the destination".to_string() });
+    }
+    let (no_xattrs, no_sparse) = (!request.restore.xattrs, !request.sparse);
+    let written = TarRequest { compression, no_xattrs, no_sparse, ..TarRequest::default() };
+    let scope = Scope::new(request.selection, request.subdirectory)?;
+    let work = TarWork::new(tar.source(), target, written, request.resources, request.temporaries).within(scope);
+    let packed = pack_tar(work, observer)?;
+    let Counts { files, directories, symlinks, hard_links, special } = packed.counts;
+    Ok(TarSummary {
+        entries: files + directories + symlinks + hard_links + special,
+        skipped: packed.sockets,
+        content_bytes: packed.content_bytes,
+        tar_bytes: packed.tar_bytes,
+        output_bytes: packed.output_bytes,
+        workers_wanted: packed.workers_wanted,
+        workers: packed.workers,
+        ..TarSummary::default()
+    })
 }
 
 /// Unpacks all entries. Returns the number of whiteouts.

@@ -316,6 +316,9 @@ impl Unpack {
         if invocation.has("dedupe") {
             return Err(wrong("dedupe", "works only with an image"));
         }
+        if to_tar && invocation.has("continue") {
+            return Err(wrong("continue", "works only when DEST is a directory, because the source is a tar"));
+        }
         self.refuse_options(to_tar, invocation)
     }
 

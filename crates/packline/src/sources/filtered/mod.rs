@@ -15,6 +15,7 @@
 mod names;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source, UnreadPart};
@@ -115,7 +116,7 @@ impl Filtered {
     }
 
     fn lead(&self, target: &[u8]) -> Lead {
-        self.names.lead(target, &|path| self.changes.keeps(path, false))
+        self.names.lead(target, &|path| (self.keeps)(path, false))
     }
 
     /// Adds a kept name to an inode that was left out. The first kept name becomes the file.
@@ -203,6 +204,10 @@ impl Source for Filtered {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         if let Reading::Source = self.reading { self.source.read_later(most) } else { Ok(None) }
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        if let Reading::Source = self.reading { self.source.data_ranges(most) } else { Ok(None) }
     }
 
     fn read_again(&mut self) -> Option<u64> {

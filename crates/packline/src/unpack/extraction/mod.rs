@@ -1,14 +1,14 @@
 //! Creates the entries of a tar in a directory, through handles that follow no link.
 
+mod links;
+mod settings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline_engine::CancelToken;
-use packline_image::{RestoreAttributes, Topic, UnpackRequest, Warning};
-use packline_runtime::escape::Escape;
+use packline_image::{Topic, Warning};
 use packline_runtime::{MemoryFault, WorkFault, zeros};
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
@@ -16,6 +16,8 @@ use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 use rustix::io::Errno;
 
 use crate::error::Error;
+pub(crate) use settings::ExtractionSettings;
+pub use settings::TarTreeCounts;
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
@@ -23,44 +25,6 @@ const STEP: usize = 256 << 10;
 const KEPT_MOST: usize = 160 << 20;
 /// Memory in bytes of a directory or a link, not counting its names and attributes.
 const KEPT_EACH: usize = 128;
-
-/// Counts of entries and bytes that were unpacked from a tar to a directory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TarTreeCounts {
-    /// Entries that were unpacked, without the root.
-    pub entries: u64,
-    /// Hard links that became copies, because the destination does not support hard links.
-    pub hard_links_copied: u64,
-    /// Devices skipped on request.
-    pub devices_left_out: u64,
-    /// Bytes of content, holes included.
-    pub content_bytes: u64,
-    /// Bytes of the tar: as stored, or, of a tar in a .lrz file, without any compression of the .lrz file.
-    pub tar_bytes: u64,
-    /// Entries that could not be unpacked, and a fault of the tar at which reading ended; 0 unless the request is to continue after errors.
-    pub errors: u64,
-}
-
-/// How entries are created.
-#[derive(Debug, Clone)]
-pub(crate) struct ExtractionSettings {
-    restore: RestoreAttributes,
-    devices: bool,
-    sparse: bool,
-    cancel: CancelToken,
-}
-
-impl ExtractionSettings {
-    pub(crate) fn of(request: &UnpackRequest) -> ExtractionSettings {
-        let UnpackRequest { restore, devices, sparse, resources, .. } = request;
-        ExtractionSettings {
-            restore: *restore,
-            devices: *devices,
-            sparse: *sparse,
-            cancel: resources.cancel.clone(),
-        }
-    }
-}
 
 /// A tree being created.
 pub(crate) struct Extraction {
@@ -150,10 +114,7 @@ impl Extraction {
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(crate) fn finish_entries(
-        &mut self,
-        problem: &mut dyn FnMut(Error) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub(crate) fn finish_entries(&mut self, problem: &mut dyn FnMut(Error) -> Result<(), Error>) -> Result<(), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
             if self.left_out.contains(&target) {
                 self.leave_out(&path)?;
@@ -173,7 +134,9 @@ impl Extraction {
                 continue;
             }
             match (directories.get(path), extended.get(path)) {
-                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs).or_else(&mut *problem)?,
+                (Some((meta, xattrs)), _) => {
+                    self.set_attributes_of_present(path, meta, xattrs).or_else(&mut *problem)?
+                }
                 (None, Some(&mode)) => self.restore_mode_of_present(mode),
                 (None, None) => {}
             }
@@ -220,17 +183,6 @@ impl Extraction {
 
     fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
         Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
-    }
-
-    /// The error of a hard link, which names the target if the target is missing.
-    fn unlinked(&self, path: &[u8], target: &[u8], refusal: Refusal) -> Error {
-        match self.refused(path, refusal) {
-            Error::Output { path, action, cause } if cause.kind() == io::ErrorKind::NotFound => {
-                let what = format!("there is no {}", self.path(target).escaped());
-                Error::Output { path, action, cause: io::Error::new(io::ErrorKind::NotFound, what) }
-            }
-            error => error,
-        }
     }
 
     fn check_cancelled(&self) -> Result<(), Error> {
@@ -398,55 +350,6 @@ impl Extraction {
         })?;
         let mode = link.is_none().then_some(entry.meta.mode);
         self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
-    }
-
-    /// Creates a further name, now or, if its file does not exist yet, at the end.
-    fn link_or_wait(&mut self, entry: &Entry, target: &Bytes) -> Result<(), Error> {
-        match self.link(&entry.path, target) {
-            Err(Refusal::Os(_, Errno::NOENT)) => {
-                self.keep(entry.path.len() + target.len())?;
-                self.links.push((entry.path.clone(), target.clone()));
-                Ok(())
-            }
-            linked => linked.map_err(|refusal| self.refused(&entry.path, refusal)),
-        }
-    }
-
-    fn link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
-        match self.try_link(path, target) {
-            Err(Refusal::Os(_, Errno::ACCESS)) => {
-                self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
-                if self.extend_present() {
-                    self.try_link(path, target)
-                } else {
-                    Err(Refusal::Os("cannot link", Errno::ACCESS))
-                }
-            }
-            linked => linked,
-        }
-    }
-
-    /// Creates a hard link, or a copy if the destination does not support hard links.
-    fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
-        let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
-        let to = self.open(parent)?;
-        let from = self.open(target_parent)?;
-        let linked = match from.link(target_name, &to, name) {
-            Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
-                to.unlink(name)?;
-                from.link(target_name, &to, name)
-            }
-            Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
-            linked => linked,
-        };
-        let Err(refusal) = linked else { return Ok(()) };
-        if !refusal.is_unlinkable() || from.copy_entry(target_name, &to, name).is_err() {
-            return Err(refusal);
-        }
-        self.counts.hard_links_copied += 1;
-        let warning = Warning::not_linked(&self.path(path), &refusal);
-        self.tell(warning);
-        Ok(())
     }
 
     /// Sets the owner first, because that clears other attributes, and times last.

@@ -48,7 +48,10 @@ pub use read_plan::{ReadDemand, ReadPlan, metadata_cache};
 pub use selection::{Omit, SelectedWalk, Selection, idle_exclude};
 pub use source::{ImageSource, SourceDemand, SourcePlan};
 pub use streamed::restore_superblock;
-pub use tar_out::{Output, TarOutRequest, TarRoot, TarScope, TarSummary, tar_out};
+pub use tar_out::{
+    Output, TarDestination, TarOutRequest, TarRoot, TarScope, TarSink, TarSinkSettings, TarSummary, tar_out,
+    tar_sink_demand,
+};
 pub use unpack::{
     AttributeRules, Duplicates, RestoreAttributes, StagingDir, Topic, UnpackCounts, UnpackRequest, UnpackSummary,
     Warning, unpack,

@@ -1,10 +1,11 @@
 //! Packs trees and streams into compressed containers, and reads them back, on all processors.
 //!
-//! - [`Packer`] packs a directory, a tar, an image or a [`Tree`] that a program builds into a SquashFS image, an EROFS image or a .lrz file.
+//! - [`Packer`] packs a directory, a tar, an image or a [`Tree`] that a program builds into a SquashFS image, an EROFS image, a tar or a
+//!   .lrz file.
 //! - [`Image`] reads a SquashFS or EROFS image: entries, contents, checks. [`Image::open_file`] opens a file in it, which any number of threads
 //!   may read at any position.
 //! - [`PlnReader`] reads the content of a .pln file at any position.
-//! - [`Unpacker`] unpacks an image or a .lrz file to a directory or a tar.
+//! - [`Unpacker`] unpacks an image, a tar or a .lrz file to a directory or a tar.
 //! - [`compress`] and [`decompress`] are for single files and streams: .lrz and .pln.
 //! - [`Error::kind`] says what an error means to a program.
 //! - [`requests`] has every option of every operation, as the commands of `packline` use them.
@@ -96,7 +97,7 @@ pub use unpack::unpacker::{Unpacked, Unpacker};
 ///
 /// Operations on images alone are in `packline_image`.
 pub mod requests {
-    pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarWork};
+    pub use crate::container::archive::{Archive, ArchiveOptions, OpenedTar, TarOrStream, TarWork};
     pub use crate::container::by_magic::ContentKind;
     pub use crate::container::file_kind::FileKind;
     pub use crate::container::image_place::{ErofsImage, ImagePlace, SquashFsImage, SuperblockChecksum};
@@ -105,8 +106,9 @@ pub mod requests {
     pub use crate::pack::image_options::ImageOptions;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;
-    pub use crate::pack::request::{ImageRequest, PackContainer, PackRequest};
-    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, WrittenEnd, WrittenImage};
+    pub use crate::pack::request::{EntryRequest, ImageRequest, PackContainer, PackRequest, TarRequest};
+    pub use crate::pack::summary::{DryRun, ImageSummary, PackSummary, PackedTar, WrittenEnd, WrittenImage};
+    pub use crate::pack::temporary::temporary_image;
     pub use crate::pack::{dry_run, pack};
     #[cfg(feature = "recovery")]
     pub use crate::sidecars::recovery::{
@@ -133,17 +135,20 @@ pub mod requests {
     #[cfg(feature = "pln")]
     pub use crate::streams::encrypted::Encryption;
     #[cfg(feature = "lrz")]
-    pub use crate::streams::lrz::tree::{LrzTreeCounts, lrz_unpack_tree};
+    pub use crate::streams::lrz::tree::lrz_unpack_tree;
     #[cfg(feature = "lrz")]
-    pub use crate::streams::lrz::{LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_unpack};
+    pub use crate::streams::lrz::{
+        LrzUnpackRequest, OpenedLrz, lrz_open, lrz_open_stream, lrz_pack, lrz_tar, lrz_unpack,
+    };
     #[cfg(feature = "pln")]
     pub use crate::streams::pln::{
         PlnFinding, PlnInfo, PlnUnpackRequest, pln_compress, pln_info, pln_unpack, pln_verify,
     };
     #[cfg(any(feature = "lrz", feature = "pln"))]
     pub use crate::streams::request::CompressRequest;
+    pub use crate::unpack::extraction::TarTreeCounts;
     pub use crate::unpack::tar_cat::tar_cat;
-    pub use crate::unpack::{Destination, UnpackSummary, unpack};
+    pub use crate::unpack::{Destination, UnpackSummary, unpack, unpack_tar};
     #[cfg(feature = "oci")]
     pub use packline_archives::oci::{OciImage, OciPlace, Platform};
     pub use packline_image::UnpackRequest;

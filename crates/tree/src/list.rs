@@ -1,5 +1,6 @@
 //! A list of entries as a source, in the given order. Each entry has the local file with its content.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::Scanner;
@@ -103,6 +104,10 @@ impl<I: Iterator<Item: ListItem>> Source for ListSource<I> {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         self.feed.read_later(most)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        Ok(self.feed.data_ranges(most))
     }
 
     fn read_again(&mut self) -> Option<u64> {

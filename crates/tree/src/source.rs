@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::{Entry, Error};
@@ -138,6 +139,13 @@ pub trait Source {
     /// The caller must call [`SharedContent::end`] after it has read all parts of the content. `None` if the next extent can only be
     /// read by [`Source::read`].
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
+        let _ = most;
+        Ok(None)
+    }
+    /// The parts of the last entry's content that are not holes, in ascending order: ranges of offsets in bytes. The entry must be a regular file
+    /// that has not been read. `None` if the content has no holes, if the source finds them only as it reads, and if there are more than `most`
+    /// parts.
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
         let _ = most;
         Ok(None)
     }

@@ -19,6 +19,7 @@ mod order;
 mod sketches;
 mod xattrs;
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use packline_engine::Config;
@@ -306,6 +307,14 @@ impl Source for StackSource {
         let part = self.layers[layer].source.read_later(most)?;
         self.done += part.as_ref().map_or(0, |part| part.bytes as u64);
         Ok(part)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        if let Current::Unread(number) = self.file {
+            self.go_to(number, &self.path())?;
+        }
+        let Current::InLayer(layer) = self.file else { return Ok(None) };
+        self.layers[layer].source.data_ranges(most)
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {

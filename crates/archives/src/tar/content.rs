@@ -1,5 +1,7 @@
 //! The content of the current file: stored bytes, holes, padding, and its position, for reading the content again.
 
+use std::ops::Range;
+
 use super::header::BLOCK;
 use super::sparse::Segment;
 use packline_tree::Bookmark;
@@ -45,6 +47,15 @@ impl Content {
     pub fn plain_size(&self) -> Option<u64> {
         let whole = self.map.len() == 0 && self.stored == self.size && self.padding == padding(self.size);
         (whole && self.position == 0).then_some(self.size)
+    }
+
+    /// See [`packline_tree::Source::data_ranges`].
+    pub fn data_ranges(&self, most: usize) -> Option<Vec<Range<u64>>> {
+        if self.plain_size().is_some() || self.map.len() >= most {
+            return None;
+        }
+        let segments = self.current.iter().chain(self.map.as_slice());
+        Some(segments.map(|segment| segment.offset..segment.offset + segment.length).collect())
     }
 
     /// Heap memory in bytes.

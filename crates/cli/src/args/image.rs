@@ -1,10 +1,10 @@
 //! Options that locate an image or another archive, and functions that open it.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::ImagePlace;
-use packline::requests::{Archive, ArchiveOptions, ContentKind, OciPlace};
+use packline::requests::{Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedTar, TarOrStream};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
@@ -38,10 +38,10 @@ pub struct ImageArgs {
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that also read an image, or a tar in a .lrz file, from a stream.
+/// `IMAGE` and `--offset` of commands that also read an image, a tar or a .lrz file from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
-    /// The image: a file, a block device, a pipe or a URL; - for standard input
+    /// The image, tar or .lrz file: a file, a block device, a pipe or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -92,14 +92,41 @@ impl ArchiveArgs {
     }
 }
 
+/// An archive that is unpacked, with its format.
+pub enum Unopened {
+    Image(ImagePlace),
+    Lrz(ImagePlace),
+    Tar(OpenedTar),
+}
+
 impl StreamArgs {
-    pub fn place(&self, io: &mut Io) -> Result<ImagePlace, Failure> {
-        let place = place(&self.image, self.offset.offset, io)?.with_devices(self.offset.devices.clone());
-        match place.content_kind().filter(|kind| !self.offset.devices.is_empty() && !kind.is_image()) {
-            Some(kind) => Err(no_devices(kind)),
-            None => Ok(place),
+    /// Returns the archive. A tar in a stream is not stored.
+    pub fn unopened(&self, io: &mut Io) -> Result<Unopened, Failure> {
+        let Offset { offset, devices } = &self.offset;
+        match unopened(&self.image, *offset, io)? {
+            Unopened::Image(place) => Ok(Unopened::Image(place.with_devices(devices.clone()))),
+            Unopened::Lrz(_) if !devices.is_empty() => Err(no_devices(ContentKind::Lrz)),
+            Unopened::Tar(_) if !devices.is_empty() => Err(no_devices(ContentKind::Tar)),
+            Unopened::Tar(_) if offset.is_some() => Err(wrong("offset", "has no effect on a tar")),
+            other => Ok(other),
         }
     }
+}
+
+/// Returns the archive at a path. A tar in a stream is not stored; another stream is.
+pub fn unopened(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Unopened, Failure> {
+    let place = match located(path, offset, io)? {
+        Located::Place(place) => place,
+        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream)? {
+            TarOrStream::Tar(tar) => return Ok(Unopened::Tar(tar)),
+            TarOrStream::Stream(mut stream) => ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?,
+        },
+    };
+    Ok(match OpenedTar::at(&place) {
+        Some(tar) => Unopened::Tar(tar),
+        None if place.content_kind() == Some(ContentKind::Lrz) => Unopened::Lrz(place),
+        None => Unopened::Image(place),
+    })
 }
 
 /// The fault of `--device` with another container than an image.
@@ -215,24 +242,36 @@ pub fn input(path: &Path, io: &mut Io) -> Result<Input, Failure> {
     }
 }
 
+/// A file, or a stream with its name in messages.
+enum Located {
+    Place(ImagePlace),
+    Stream(PathBuf, Box<dyn Read + Send>),
+}
+
 /// Returns the place of an image: a file, a file on a server, standard input if `path` is `-`, or a pipe. The content of a stream is stored
 /// first.
 pub fn place(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<ImagePlace, Failure> {
+    match located(path, offset, io)? {
+        Located::Place(place) => Ok(place),
+        Located::Stream(name, mut stream) => Ok(ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?),
+    }
+}
+
+fn located(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Located, Failure> {
     refuse_container_image(path)?;
     if let Some(file) = remote::open(path, io)? {
-        return Ok(ImagePlace::of_file(file).at(offset));
+        return Ok(Located::Place(ImagePlace::of_file(file).at(offset)));
     }
-    let directory = io.host.scratch.clone();
     if path.as_os_str() == "-" {
-        let mut stream = take_stdin(None, io)?;
+        let stream = take_stdin(None, io)?;
         return Ok(match io.streams.stdin_path {
-            Some(path) => ImagePlace::new(path).at(offset),
-            None => ImagePlace::of_stream(Path::new(STDIN), offset, &mut stream, &directory)?,
+            Some(path) => Located::Place(ImagePlace::new(path).at(offset)),
+            None => Located::Stream(PathBuf::from(STDIN), stream),
         });
     }
     if !is_pipe(path) {
-        return Ok(ImagePlace::new(path).at(offset));
+        return Ok(Located::Place(ImagePlace::new(path).at(offset)));
     }
     let pipe = File::open(path).map_err(|cause| Failure::failed(format!("{}: cannot open: {cause}", path.escaped())));
-    Ok(ImagePlace::of_stream(path, offset, &mut pipe?, &directory)?)
+    Ok(Located::Stream(path.to_path_buf(), Box::new(pipe?)))
 }

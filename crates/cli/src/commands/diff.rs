@@ -1,15 +1,17 @@
-//! `packline diff` shows the differences between two trees, in images or directories.
+//! `packline diff` shows the differences between two trees, in images, tars or directories.
 
 use std::io::{self, Write};
 use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
+use packline::requests::{OciPlace, lrz_tar, temporary_image};
+use packline::{Resources, Source};
 use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, FileSystem, What, diff};
 use packline_runtime::escape;
 use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
-use crate::args::image::place;
+use crate::args::image::{Unopened, unopened};
 use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
@@ -18,12 +20,15 @@ use crate::ui::escape::{Escape, escaped, escaped_path, put_json};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::mode::type_name;
+use crate::ui::observer::with_observer;
+use crate::ui::password::password_of;
 use crate::ui::time::{precise, put_nanoseconds};
 
-/// Show the differences between two images or directories
+/// Show the differences between two images, tars, .lrz files, container images or directories
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image (a file, a block device, a pipe or a URL; - for standard input), or a directory
+    /// The first tree: an image, tar or .lrz file (a file, a block device, a pipe or a URL; - for standard input), a container image, or a
+    /// directory
     old: PathBuf,
     /// The second tree; only one of the two may come from standard input
     new: PathBuf,
@@ -95,10 +100,13 @@ impl Command for Diff {
         "quiet",
     ];
 
-    const EXAMPLES: &'static [&'static str] = &["packline diff -T build-1.sqfs rootfs/"];
+    const EXAMPLES: &'static [&'static str] =
+        &["packline diff -T build-1.sqfs rootfs/", "packline diff rootfs.tar.zst rootfs.sqfs"];
 
     fn details() -> String {
         "The way in which the images were packed makes no difference: codec, block size and order are ignored.\n\
+         A tar, a .lrz file or a container image is first packed into an unnamed temporary file in TMPDIR or /var/tmp. A directory that \
+         a tar only implies has mode 755, owner root and time 0.\n\
          Each line is one difference: '- PATH' is only in OLD, '+ PATH' is only in NEW, and '! PATH: WHAT' differs. Names are \
          written as in 'packline list'."
             .to_string()
@@ -196,14 +204,18 @@ impl Diff {
             numbers: self.inode_num,
             forms: false,
         };
-        let old =
-            Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old" }.open(io)?;
-        let new =
-            Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new" }.open(io)?;
+        let resources = self.machine.resources(&io.host);
+        let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
+        let side =
+            Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old", of_images };
+        let old = side.open(&resources, io)?;
+        let side =
+            Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new", of_images };
+        let new = side.open(&resources, io)?;
         let mut request = DiffRequest::new(old, new);
         request.compared = compared;
         request.extract = self.extract.clone();
-        request.resources = self.machine.resources(&io.host);
+        request.resources = resources;
         Ok(request)
     }
 }
@@ -238,22 +250,55 @@ struct Side<'s> {
     devices: &'s [PathBuf],
     /// The first word of its options.
     name: &'static str,
+    /// An option that is given and that only images have.
+    of_images: Option<&'static str>,
 }
 
 impl Side<'_> {
-    fn open(&self, io: &mut Io) -> Result<DiffPlace, Failure> {
-        if !self.path.is_dir() {
-            let place = place(self.path, self.offset, io)?.with_devices(self.devices.to_vec());
-            return Ok(DiffPlace::Image(place.open(DIFF_METADATA)?));
+    fn open(&self, resources: &Resources, io: &mut Io) -> Result<DiffPlace, Failure> {
+        if self.path.is_dir() {
+            self.refuse_options("a directory", None)?;
+            return Ok(DiffPlace::Directory(self.path.to_path_buf()));
+        }
+        if let Some(place) = OciPlace::parse(self.path.as_os_str()).filter(|_| !self.path.exists()) {
+            self.refuse_options("a container image", self.of_images)?;
+            return temporary(Source::oci(&place, None, resources)?, resources, io);
+        }
+        let tar = match unopened(self.path, self.offset, io)? {
+            Unopened::Image(place) => {
+                return Ok(DiffPlace::Image(place.with_devices(self.devices.to_vec()).open(DIFF_METADATA)?));
+            }
+            Unopened::Tar(tar) => {
+                self.refuse_options("a tar", self.of_images)?;
+                tar
+            }
+            Unopened::Lrz(place) => {
+                self.refuse_options("a .lrz file", self.of_images)?;
+                let password = if place.is_remote() || place.is_stored() { None } else { password_of(self.path, io)? };
+                with_observer(io, false, |observer| lrz_tar(&place, password.as_deref(), resources, observer))?
+            }
+        };
+        temporary(tar.into_source(), resources, io)
+    }
+
+    /// Rejects options that do not apply to this side. `of_images` is an option that applies only to two images.
+    fn refuse_options(&self, what: &str, of_images: Option<&str>) -> Result<(), Failure> {
+        let path = self.path.escaped();
+        if let Some(long) = of_images {
+            return Err(wrong(long, format!("works only with images ({path} is {what})")));
         }
         let options = [("offset", self.offset.is_some()), ("device", !self.devices.is_empty())];
         match options.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => {
-                Err(wrong(&format!("{}-{option}", self.name), format!("{} is a directory", self.path.escaped())))
-            }
-            None => Ok(DiffPlace::Directory(self.path.to_path_buf())),
+            Some((option, _)) => Err(wrong(&format!("{}-{option}", self.name), format!("{path} is {what}"))),
+            None => Ok(()),
         }
     }
+}
+
+/// Returns the entries of a source as an image in a temporary file.
+fn temporary(source: Source, resources: &Resources, io: &mut Io) -> Result<DiffPlace, Failure> {
+    let image = with_observer(io, false, |observer| temporary_image(source, resources, observer))?;
+    Ok(DiffPlace::Image(image))
 }
 
 /// Returns one line, without its end.

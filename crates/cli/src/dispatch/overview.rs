@@ -8,7 +8,7 @@ use crate::ui::wrap::wrap;
 /// First commands to try, each with its effect.
 pub const EXAMPLES: [&str; 5] = [
     "  packline pack rootfs/ rootfs.sqfs     pack a directory into an image",
-    "  packline unpack rootfs.sqfs rootfs/   unpack an image",
+    "  packline unpack rootfs.sqfs rootfs/   unpack an image or a tar",
     "  packline mount rootfs.sqfs /mnt       mount an image",
     "  packline compress backup.tar          compress a file",
     "  packline protect backup.tar.pln       write recovery data for a file",

@@ -350,15 +350,13 @@ fn rejects_name_of_other_format_without_format_option() {
     let sandbox = sandbox();
     let tar = sample_tar();
     for (name, kind) in [
-        ("y.tar.zst", "a tar compressed with zstd"),
-        ("y.TAR", "a tar"),
+        ("y.tar.lz4", "a tar compressed with lz4"),
         ("y.zip", "a zip archive"),
         ("y.gz", "a file compressed with gzip"),
     ] {
         let ran = pack(&sandbox, name, &[], &tar, host());
         let what = format!("{name}: the name suggests {kind}, which pack does not write");
-        let hint = if kind.starts_with("a tar") { "unpack - TAR" } else { "--format" };
-        assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains(hint), "{ran:?}");
+        assert!(ran.status == 2 && ran.err.contains(&what) && ran.err.contains("--format"), "{ran:?}");
         assert_eq!(sandbox.names(), Vec::<String>::new());
     }
     let ran = pack(&sandbox, "y.xyz", &[], &tar, host());
@@ -371,7 +369,9 @@ fn rejects_name_of_other_format_without_format_option() {
     );
     assert_eq!(pack(&sandbox, "y.xyz", &["--format", "squashfs"], &tar, host()).status, 0);
     assert_eq!(pack(&sandbox, "y.tar.zst", &["--format", "squashfs"], &tar, host()).status, 0);
-    for (name, container) in [("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz")] {
+    for (name, container) in
+        [("y", "squashfs"), ("y.img", "squashfs"), ("y.lrz", "lrz"), ("y.TAR", "tar"), ("y.tgz", "tar")]
+    {
         let ran = pack(&sandbox, name, &["--no-progress"], &tar, host());
         assert!(ran.status == 0 && ran.err.starts_with(&format!("{container}: ")), "{ran:?}");
         let ran = pack(&sandbox, name, &["--json"], &tar, host());

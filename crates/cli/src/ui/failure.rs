@@ -161,7 +161,7 @@ fn readers_of(container: ContentKind) -> &'static str {
         ContentKind::Encrypted => "this build cannot read it; a build with the feature 'encryption' can",
         ContentKind::Delta => "packline patch applies it, info describes it",
         ContentKind::Tar => {
-            "packline list, cat, info and verify read it, tar -xf unpacks it, and 'packline pack TAR IMAGE' turns it \
+            "packline list, cat, info, verify and unpack read it, and 'packline pack TAR IMAGE' turns it \
              into an image"
         }
         ContentKind::Compressed(_) => {

@@ -217,11 +217,11 @@ fn names_wrong_container() {
     ];
     let commands: [(&[&str], &[&str]); 14] = [
         (&["list", "IN"], &["i.sqfs", "i.lrz", "i.pln", "source.tar", "source.tar.gz"]),
-        (&["diff", "IN", "source"], &["i.sqfs"]),
-        (&["diff", "source", "IN"], &["i.sqfs"]),
+        (&["diff", "IN", "source"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
+        (&["diff", "source", "IN"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
         (&["mount", "IN", "point"], &["i.sqfs"]),
-        (&["unpack", "IN", "made"], &["i.sqfs", "i.lrz"]),
-        (&["unpack", "IN", "made.tar"], &["i.sqfs", "i.lrz"]),
+        (&["unpack", "IN", "made"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
+        (&["unpack", "IN", "made.tar"], &["i.sqfs", "i.lrz", "source.tar", "source.tar.gz"]),
         (&["sqfs2tar", "IN"], &["i.sqfs"]),
         (&["rdsquashfs", "-d", "IN"], &["i.sqfs"]),
         (&["sqfsdiff", "-a", "IN", "-b", "i.sqfs"], &["i.sqfs"]),

@@ -44,6 +44,7 @@ mod squashfs_tools;
 #[allow(clippy::disallowed_methods, reason = "a test fails by panicking")]
 mod squashfuse;
 mod stack;
+mod tars;
 mod transcripts;
 mod unpack;
 mod verify;

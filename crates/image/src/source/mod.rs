@@ -9,6 +9,7 @@ mod demand;
 mod names;
 mod order;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
@@ -19,6 +20,7 @@ use packline_volume::{
 };
 
 use crate::links::link_bytes;
+use crate::tar_out::data_ranges;
 use crate::{OpenedImage, Resources};
 pub use demand::{SourceDemand, SourcePlan};
 
@@ -38,6 +40,8 @@ pub struct ImageSource {
     returned: usize,
     /// Path of the current entry.
     path: Bytes,
+    /// The current file, or the file that was recalled.
+    at: Option<NodeId>,
     file: Current,
     order: Option<Order>,
     /// Bytes of content returned so far, and in total if known.
@@ -88,6 +92,7 @@ impl ImageSource {
             rule,
             returned: 0,
             path: Bytes::new(),
+            at: None,
             file: Current::Nothing,
             order: None,
             done: 0,
@@ -202,6 +207,7 @@ impl Source for ImageSource {
         };
         self.returned += 1;
         self.path.clone_from(&entry.path);
+        self.at = file.as_ref().map(|_| at);
         self.file = match (file, &self.entries) {
             (Some(file), Entries::Read(_)) => Current::InEntries { at, content: Content::new(file.size) },
             (Some(file), _) => Current::Unread { at, file },
@@ -220,6 +226,12 @@ impl Source for ImageSource {
         Ok(extent)
     }
 
+    fn data_ranges(&mut self, _most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        let Some(at) = self.at else { return Ok(None) };
+        let file = order::file(&self.image.volume, at).map_err(|error| self.fault(error))?;
+        Ok(data_ranges(&self.image.volume, &file))
+    }
+
     fn bookmark(&mut self) -> Option<Bookmark> {
         match &self.file {
             Current::Unread { at, .. } | Current::InEntries { at, .. } => Some(Bookmark::Number(at.0)),
@@ -233,6 +245,7 @@ impl Source for ImageSource {
         let Bookmark::Number(at) = bookmark else {
             return Err(Bookmark::foreign(&self.image.display_path.escaped(), path));
         };
+        self.at = Some(NodeId(*at));
         self.file = self.go_to(NodeId(*at)).map_err(|error| self.fault(error))?;
         Ok(())
     }

@@ -7,7 +7,7 @@ use packline_tree::{Bytes, Entry, Kind};
 use packline_volume::{Chunk, Event, FileData, Pieces, ReadError, Reading};
 
 use super::items::Tag;
-use super::sink::Sink;
+use super::sink::TarSink;
 use super::sparse::{Segments, SparseFile};
 use super::{TarOptions, TarSummary};
 use crate::{Error, Observer, OpenedImage, Progress, Resources};
@@ -20,7 +20,7 @@ pub(super) struct Content<'a> {
     opened: &'a OpenedImage,
     asked: &'a TarOptions,
     observer: &'a mut dyn Observer,
-    sink: Sink,
+    sink: TarSink,
     writer: TarWriter,
     /// Buffer for headers and maps.
     scratch: Vec<u8>,
@@ -52,7 +52,7 @@ impl<'a> Content<'a> {
     pub(super) fn new(
         opened: &'a OpenedImage,
         asked: &'a TarOptions,
-        sink: Sink,
+        sink: TarSink,
         observer: &'a mut dyn Observer,
         total: u64,
     ) -> Content<'a> {
@@ -250,7 +250,7 @@ impl<'a> Content<'a> {
 
 impl Holes {
     /// Writes the part of these bytes that is in segments.
-    fn put(&mut self, sink: &mut Sink, start: u64, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
+    fn put(&mut self, sink: &mut TarSink, start: u64, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
         let mut at = start;
         let end = start + length;
         while let Some(segment) = self.current.filter(|segment| segment.offset < end) {
@@ -268,7 +268,7 @@ impl Holes {
     }
 }
 
-fn put(sink: &mut Sink, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
+fn put(sink: &mut TarSink, length: u64, chunk: Option<Chunk>) -> Result<(), Error> {
     match chunk {
         Some(chunk) => sink.put_chunk(chunk),
         None => sink.zeros(length),

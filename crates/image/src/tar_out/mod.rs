@@ -11,6 +11,9 @@ mod sink;
 mod sparse;
 
 pub use items::{kind_of, weight};
+pub use plan::tar_sink_demand;
+pub use sink::{TarDestination, TarSink, TarSinkSettings};
+pub(crate) use sparse::data_ranges;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,7 +31,9 @@ use crate::{Error, Observer, OpenedImage, Resources, Selection, Temporaries, mus
 use content::Content;
 use items::{Items, TarItem};
 use plan::Plan;
-use sink::{Destination, Sink};
+
+/// Inverse of the share of the reading's window whose memory the chunks that wait to be written may keep.
+const CHUNKS_SHARE: usize = 8;
 
 /// Which part of the tree goes into the tar, and under which names.
 #[derive(Debug)]
@@ -185,12 +190,14 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     warn(&asked, plan, &opened, &resources, observer)?;
     let (uses, total) = survey(&opened, &asked, &resources)?;
     let unmatched = check_patterns(&opened, &asked, observer)?;
-    let (destination, out) = Destination::open(target, &temporaries)?;
+    let mut destination = TarDestination::open(target, &temporaries)?;
     let mut settings = plan.read.settings(&resources);
     // Reading and compressing share one pool, so that no more threads run than requested.
     let pool = resources.pool(plan.read.workers).map_err(|cause| opened.fault(cause.into()))?;
     settings.engine.pool = Some(pool.clone());
-    let sink = Sink::new(&destination, out, compression, &pool, plan, &resources)?;
+    let (workers, waiting) = (plan.read.workers, plan.read.window / CHUNKS_SHARE);
+    let sink = TarSinkSettings { compression, pool: &pool, workers, waiting, resources: &resources };
+    let sink = TarSink::new(&mut destination, sink)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);
     let requests = Items::new(&opened.volume, &asked).map(|found| Ok(found.into_request(&opened.volume, &asked)));
     let reading = Reading::new(&opened.volume, Box::new(requests), uses, &settings);

@@ -2,7 +2,7 @@
 
 use packline_codec::StreamSpec;
 use packline_runtime::MANY_WORKERS;
-use packline_runtime::memory::Limits;
+use packline_runtime::memory::{Demand, Limits};
 use packline_volume::SharedVolume;
 
 use super::sink::BATCH;
@@ -13,8 +13,6 @@ use crate::{Error, ReadDemand, ReadPlan, Resources};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) read: ReadPlan,
-    /// Bytes of chunks and their compressed form in flight.
-    pub(super) compress_window: usize,
 }
 
 impl Plan {
@@ -39,8 +37,7 @@ impl Plan {
         let fewest = most.min(1);
         let fits = |workers| plan(workers).ok().filter(|read| read.workers == workers);
         let read = (fewest..=most).rev().find_map(fits).map_or_else(|| plan(fewest), Ok)?;
-        let compress_window = compression.map_or(0, |spec| window(spec, read.workers) as usize);
-        Ok(Plan { read, compress_window })
+        Ok(Plan { read })
     }
 }
 
@@ -54,17 +51,34 @@ fn compress_workers(compression: Option<StreamSpec>, resources: &Resources) -> u
 /// Returns the memory of compressing in bytes.
 fn compress_bytes(compression: Option<StreamSpec>, workers: usize, resources: &Resources) -> u64 {
     let tools = resources.limits().tools(workers);
-    compression.map_or(0, |spec| spec.memory() as u64 * tools + window(spec, workers))
+    compression.map_or(0, |spec| spec.memory() as u64 * tools + compress_window(spec, workers))
 }
 
-/// Returns the window: two chunks for each worker, the chunk that is being filled, and their compressed form.
-fn window(spec: StreamSpec, workers: usize) -> u64 {
+/// Returns the bytes of chunks in flight: two chunks for each worker, the chunk that is being filled, and their compressed form.
+pub(super) fn compress_window(spec: StreamSpec, workers: usize) -> u64 {
     2 * spec.chunk() as u64 * (workers as u64 + 1)
+}
+
+/// Returns the memory of a [`TarSink`](super::TarSink) with at most `waiting` bytes that wait to be written uncompressed.
+pub fn tar_sink_demand(compression: Option<StreamSpec>, waiting: usize) -> Demand {
+    let Some(spec) = compression else { return Demand::fixed(3 * (BATCH + waiting) as u64) };
+    let chunks = 2 * spec.chunk() as u64;
+    Demand { per_worker: spec.memory() as u64, window: chunks, window_per_worker: chunks, ..Demand::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sinks_ask_for_the_chunks_in_flight() {
+        let spec = StreamSpec::parse("zstd").unwrap();
+        let demand = tar_sink_demand(Some(spec), 0);
+        for workers in [0, 1, 7] {
+            let asked = demand.window + demand.window_per_worker * workers as u64;
+            assert_eq!(asked, compress_window(spec, workers));
+        }
+    }
 
     #[test]
     fn encoders_are_as_many_as_half_of_the_memory_holds() {

@@ -1,7 +1,8 @@
 //! The output of a tar: collected into large writes, or through a compressor, to a stream or to a file.
 
 use std::io::{self, IoSlice, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_codec::StreamSpec;
@@ -12,40 +13,55 @@ use packline_volume::Chunk;
 
 use super::Output;
 use super::compress::{CompressError, Compressor};
-use super::plan::Plan;
+use super::plan::compress_window;
 use crate::{Error, Observer, Resources, Temporaries};
 
 /// Bytes collected before they are written.
 pub(super) const BATCH: usize = 256 << 10;
 /// Pieces of at least this many bytes are written without a copy. A copy of fewer bytes costs less than one more slice.
 const STRAIGHT: usize = 4 << 10;
-/// Inverse of the share of the reading's window whose memory the collected chunks may keep.
-const CHUNKS_SHARE: usize = 8;
-
 /// The output of a tar.
 pub(super) type TarWrite = Box<dyn Write + Send>;
 
-/// The target of the tar.
-pub(super) struct Destination {
+/// The target of a tar.
+pub struct TarDestination {
     display_path: PathBuf,
     output: Option<OutputFile>,
+    /// The stream, or the writer of the file, until a [`TarSink`] takes it.
+    out: Option<TarWrite>,
 }
 
-impl Destination {
-    /// Opens the target. For a stream, returns the stream itself.
-    pub(super) fn open(target: Output, temporaries: &Temporaries) -> Result<(Destination, TarWrite), Error> {
+impl TarDestination {
+    /// Opens the target.
+    ///
+    /// # Errors
+    /// [`Error::Output`], [`Error::Target`] or [`Error::Exists`] for a file that cannot or must not be written.
+    pub fn open(target: Output, temporaries: &Temporaries) -> Result<TarDestination, Error> {
         match target {
-            Output::Stream(display_path, out) => Ok((Destination { display_path, output: None }, out)),
+            Output::Stream(display_path, out) => Ok(TarDestination { display_path, output: None, out: Some(out) }),
             Output::File { path, force } => {
                 let output = OutputFile::open(&path, force, temporaries)?;
                 let out = Box::new(Sequential(output.sink()?));
-                Ok((Destination { display_path: path, output: Some(output) }, out))
+                Ok(TarDestination { display_path: path, output: Some(output), out: Some(out) })
             }
         }
     }
 
+    /// The final and temporary names of a file.
+    pub fn names(&self) -> impl Iterator<Item = &Path> {
+        self.output.iter().flat_map(OutputFile::names)
+    }
+
+    /// The number of bytes written so far to a file; always 0 for a stream.
+    pub fn size_counter(&self) -> Arc<AtomicU64> {
+        self.output.as_ref().map_or_else(Arc::default, OutputFile::size_counter)
+    }
+
     /// Gives a file its name.
-    pub(super) fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Output`] if a system call fails.
+    pub fn finish(self, observer: &mut dyn Observer) -> Result<(), Error> {
         self.output.map_or(Ok(()), |output| Ok(output.finish(observer)?))
     }
 }
@@ -63,8 +79,8 @@ impl Write for Sequential {
     }
 }
 
-/// Writes the bytes of a tar.
-pub(super) struct Sink {
+/// Writes the bytes of a tar, plain, or compressed by workers.
+pub struct TarSink {
     display_path: PathBuf,
     inner: Inner,
     /// Bytes added so far.
@@ -76,39 +92,57 @@ enum Inner {
     Compressed(Box<Compressor>),
 }
 
-impl Sink {
-    pub(super) fn new(
-        destination: &Destination,
-        out: TarWrite,
-        compression: Option<StreamSpec>,
-        pool: &Pool,
-        plan: Plan,
-        resources: &Resources,
-    ) -> Result<Sink, Error> {
+/// How a tar is written.
+#[derive(Clone, Copy)]
+pub struct TarSinkSettings<'a> {
+    /// The compression; `None` for an uncompressed tar.
+    pub compression: Option<StreamSpec>,
+    /// The workers that compress, and perhaps do other work.
+    pub pool: &'a Pool,
+    /// Number of workers. It decides the memory in flight.
+    pub workers: usize,
+    /// Maximum bytes that wait to be written uncompressed.
+    pub waiting: usize,
+    /// Counters, and the token that cancels the work.
+    pub resources: &'a Resources,
+}
+
+impl TarSink {
+    /// Writes to a destination. It must be called once for a destination.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if the start of the compressed stream cannot be written.
+    pub fn new(destination: &mut TarDestination, settings: TarSinkSettings<'_>) -> Result<TarSink, Error> {
+        let TarSinkSettings { compression, pool, workers, waiting, resources } = settings;
         let display_path = destination.display_path.clone();
+        let out = destination.out.take().unwrap_or_else(|| Box::new(io::sink()));
         let inner = match compression {
             None => {
-                let mut batch = Batch::new(out, plan.read.window / CHUNKS_SHARE);
-                if plan.read.workers >= MANY_WORKERS {
+                let mut batch = Batch::new(out, waiting);
+                if workers >= MANY_WORKERS {
                     batch.start_thread(resources);
                 }
                 Inner::Plain(Box::new(batch))
             }
             Some(spec) => {
-                let compressor = Compressor::new(out, spec, pool, plan.compress_window, resources);
+                let window = compress_window(spec, workers) as usize;
+                let compressor = Compressor::new(out, spec, pool, window, resources);
                 Inner::Compressed(Box::new(compressor.map_err(|cause| refused(&display_path, cause))?))
             }
         };
-        Ok(Sink { display_path, inner, taken: 0 })
+        Ok(TarSink { display_path, inner, taken: 0 })
     }
 
     /// Returns the number of bytes added so far.
-    pub(super) fn taken(&self) -> u64 {
+    pub fn taken(&self) -> u64 {
         self.taken
     }
 
     /// Adds bytes.
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Output`] if bytes that were added before, or these, cannot be compressed or written.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.taken += bytes.len() as u64;
         match &mut self.inner {
             Inner::Plain(batch) => batch.put(bytes).map_err(|cause| refused(&self.display_path, cause)),
@@ -124,13 +158,19 @@ impl Sink {
     }
 
     /// Adds zeros.
-    pub(super) fn zeros(&mut self, count: u64) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// As [`TarSink::put`].
+    pub fn zeros(&mut self, count: u64) -> Result<(), Error> {
         zeros(count).try_for_each(|piece| self.put(piece))
     }
 
     /// Waits until all bytes that were handed over are written, unless an error was returned before. The error of a write comes before an
     /// error that was found later.
-    pub(super) fn settle(&mut self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// As [`TarSink::put`].
+    pub fn settle(&mut self) -> Result<(), Error> {
         match &mut self.inner {
             Inner::Plain(batch) => batch.settle().map_err(|cause| refused(&self.display_path, cause)),
             Inner::Compressed(_) => Ok(()),
@@ -138,7 +178,10 @@ impl Sink {
     }
 
     /// Writes the rest; returns the total number of bytes written.
-    pub(super) fn finish(self) -> Result<u64, Error> {
+    ///
+    /// # Errors
+    /// As [`TarSink::put`].
+    pub fn finish(self) -> Result<u64, Error> {
         match self.inner {
             Inner::Plain(mut batch) => {
                 batch.flush().map(|()| self.taken).map_err(|cause| refused(&self.display_path, cause))
@@ -148,11 +191,11 @@ impl Sink {
     }
 }
 
-fn refused(display_path: &std::path::Path, cause: io::Error) -> Error {
+fn refused(display_path: &Path, cause: io::Error) -> Error {
     Error::Output { path: display_path.to_path_buf(), action: "cannot write", cause }
 }
 
-fn broken(display_path: &std::path::Path, fault: Fault<CompressError>) -> Error {
+fn broken(display_path: &Path, fault: Fault<CompressError>) -> Error {
     match fault {
         Fault::Work(CompressError::Output(cause)) => refused(display_path, cause),
         Fault::Work(CompressError::Codec(error)) => compression(display_path, &error),
@@ -168,7 +211,7 @@ fn other_text(fault: &Fault<CompressError>) -> String {
     }
 }
 
-fn compression(display_path: &std::path::Path, what: &dyn std::fmt::Display) -> Error {
+fn compression(display_path: &Path, what: &dyn std::fmt::Display) -> Error {
     Error::Output {
         path: display_path.to_path_buf(),
         action: "cannot compress",

@@ -3,6 +3,8 @@
 //! The positions are read again whenever segments are needed, so a file of any size takes no memory. Readers hold the complete map, however. A
 //! file of more than [`SEGMENTS_MAX`] segments therefore has its shortest holes written as zeros.
 
+use std::ops::Range;
+
 use packline_archives::tar::{MapSegment, MapShape};
 use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
 
@@ -39,6 +41,12 @@ pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFil
     Segments::new(volume, data, least).for_each(|segment| shape.add(segment));
     shape.close(data.size);
     Some(SparseFile { shape, least })
+}
+
+/// Returns the parts of a file that are written, if it is written with holes.
+pub(crate) fn data_ranges(volume: &SharedVolume, data: &FileData) -> Option<Vec<Range<u64>>> {
+    let sparse = survey(volume, data)?;
+    Some(sparse.segments(volume, data).map(|segment| segment.offset..segment.end()).collect())
 }
 
 /// Returns the smallest power of two, or 0, such that the number of holes of at least that length is small enough.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as MapEntry;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 
 use packline_tree::text::{TextLine, quote};
@@ -38,6 +39,10 @@ impl Source for MtreeSource {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         self.list.read_later(most)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        self.list.data_ranges(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 
 use packline_tree::XattrReader;
 use packline_tree::text::quote;
@@ -304,6 +305,13 @@ impl<S: Source + ?Sized> Source for PseudoSource<S> {
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         match (&self.content, &mut self.source) {
             (None, Some(source)) if self.next == 0 || self.recalled => source.read_later(most),
+            _ => Ok(None),
+        }
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        match (&self.content, &mut self.source) {
+            (None, Some(source)) if self.next == 0 || self.recalled => source.data_ranges(most),
             _ => Ok(None),
         }
     }

@@ -1,13 +1,14 @@
 //! A file or stream of any container, recognised by its first bytes.
 
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
 use packline_runtime::{InputStream, Resources};
+use packline_tree::destination::FileId;
 use packline_tree::keep_all;
 
 use super::by_magic::{ContentKind, log_kind};
@@ -16,10 +17,11 @@ use super::image_place::{ImagePlace, UNKNOWN};
 use super::in_pln;
 use super::input::Input;
 use super::opened_file::OpenedFile;
-use super::recognise::{foreign_in, peeked};
+use super::recognise::{foreign_in, may_be_empty_tar, peeked};
 use super::scratch::stored;
 use crate::error::Error;
 use crate::sources::examine::examine;
+use crate::sources::inputs::ReadInputs;
 use crate::sources::planned::{DEFAULT_META, Opening, Share};
 use crate::sources::source::Source;
 #[cfg(feature = "lrz")]
@@ -75,6 +77,14 @@ pub struct OpenedTar {
     pub display_path: PathBuf,
     kind: ContentKind,
     content: Content,
+}
+
+/// A tar that was found in a stream, or the stream.
+pub enum TarOrStream {
+    /// The stream is a tar.
+    Tar(OpenedTar),
+    /// The complete stream, which has another format.
+    Stream(Box<dyn Read + Send>),
 }
 
 enum Content {
@@ -149,12 +159,7 @@ impl Archive {
         let expected = "a SquashFS or EROFS image, a tar, or a .lrz file with one";
         match self {
             Archive::Tar(tar) => {
-                let planned = examine(tar.source())?;
-                let limit = resources.memory;
-                let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).fixed);
-                let share = Share { threads: resources.workers, limit, spare };
-                let opening = Opening::in_place(options, resources, keep_all(), DEFAULT_META);
-                let mut source = planned.open(&share, &opening)?.source;
+                let mut source = tar.open(options, resources, None)?;
                 work(source.as_mut())?;
                 Ok(source.take_warnings())
             }
@@ -166,7 +171,67 @@ impl Archive {
 }
 
 impl OpenedTar {
-    fn source(&mut self) -> Source {
+    /// The tar in a file. `None` if the file has another format, or cannot be read. A file of zeros is an empty tar if it has the name of a
+    /// tar.
+    pub fn at(place: &ImagePlace) -> Option<OpenedTar> {
+        let file = place.file().ok().filter(|_| place.offset.is_none())?;
+        let kind = match file.content_kind() {
+            Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => kind,
+            None if file.is_regular() && may_be_empty_tar(file.path()) && is_empty_tar(file) => ContentKind::Tar,
+            _ => return None,
+        };
+        Some(OpenedTar { display_path: place.path.clone(), kind, content: Content::File(file.clone()) })
+    }
+
+    /// The tar in a stream, by its first bytes; or the complete stream, if it has another format. `name` is for messages.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the stream cannot be read.
+    pub fn of_stream(name: &Path, stream: Box<dyn Read + Send>) -> Result<TarOrStream, Error> {
+        let (head, stream) = peeked(name, stream)?;
+        let found = ContentKind::of_head(&head);
+        log_kind(name, found);
+        let kind = match found {
+            Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => kind,
+            None if !head.is_empty() && head.iter().all(|&byte| byte == 0) => ContentKind::Tar,
+            _ => return Ok(TarOrStream::Stream(stream)),
+        };
+        let display_path = name.to_path_buf();
+        Ok(TarOrStream::Tar(OpenedTar { display_path, kind, content: Content::Stream(stream) }))
+    }
+
+    /// Identifies its file, which a destination must not replace.
+    pub(crate) fn file_id(&self) -> Option<FileId> {
+        match &self.content {
+            Content::File(file) => file.identity().and_then(FileId::of_identity),
+            Content::Stream(_) | Content::Stored(_) => None,
+        }
+    }
+
+    /// Opens the tar as a source. `inputs` compares the file at the end.
+    ///
+    /// # Errors
+    /// Returns the errors of reading its first bytes.
+    pub(crate) fn open(
+        &mut self,
+        options: TarOptions,
+        resources: &Resources,
+        inputs: Option<&ReadInputs>,
+    ) -> Result<Box<dyn packline_tree::Source>, Error> {
+        let planned = examine(self.source())?;
+        let limit = resources.memory;
+        let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).fixed);
+        let share = Share { threads: resources.workers, limit, spare };
+        let opening = Opening { inputs, ..Opening::in_place(options, resources, keep_all(), DEFAULT_META) };
+        Ok(planned.open(&share, &opening)?.source)
+    }
+
+    /// The tar as a source of a pack.
+    pub fn into_source(mut self) -> Source {
+        self.source()
+    }
+
+    pub(crate) fn source(&mut self) -> Source {
         let name = self.display_path.escaped();
         match &mut self.content {
             Content::File(file) => Source::opened_tar(file.clone()),

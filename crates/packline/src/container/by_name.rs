@@ -17,6 +17,8 @@ pub enum Container {
     SquashFs,
     /// EROFS, a file system that Linux mounts.
     Erofs,
+    /// A tar of a tree, plain or compressed with gzip, xz, zstd or bzip2.
+    Tar,
     /// lrzip's format: one file or stream, or a tree as a tar.
     Lrz,
     /// The record container: one file or stream, any part of which can be read by itself.
@@ -26,7 +28,8 @@ pub enum Container {
 /// Returns the containers of trees and the endings of their names, for messages.
 fn containers_of_trees() -> String {
     let kinds = [("squashfs", FileKind::SquashFs), ("erofs", FileKind::Erofs), ("lrz", FileKind::Lrz)];
-    kinds.map(|(name, kind)| format!("{name} ({})", kind.endings())).join(", ")
+    let kinds = kinds.map(|(name, kind)| format!("{name} ({})", kind.endings())).join(", ");
+    format!("{kinds}, tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2)")
 }
 
 impl Container {
@@ -35,6 +38,7 @@ impl Container {
         match self {
             Container::SquashFs => "squashfs",
             Container::Erofs => "erofs",
+            Container::Tar => "tar",
             Container::Lrz => "lrz",
             Container::Pln => "pln",
         }
@@ -48,6 +52,7 @@ impl Container {
         match name {
             "squashfs" => Ok(Container::SquashFs),
             "erofs" => Ok(Container::Erofs),
+            "tar" => Ok(Container::Tar),
             "lrz" => Ok(Container::Lrz),
             "pln" => Err(Container::no_tree(name)),
             _ => Err(Error::Request { what: format!("unknown container '{name}'"), expected: containers_of_trees() }),
@@ -63,6 +68,7 @@ impl Container {
         match FileKind::of_path(path) {
             Some(FileKind::SquashFs) => Ok(Container::SquashFs),
             Some(FileKind::Erofs) => Ok(Container::Erofs),
+            Some(FileKind::Tar(_)) => Ok(Container::Tar),
             Some(FileKind::Lrz) => Ok(Container::Lrz),
             Some(FileKind::Pln) => Err(Container::no_tree("pln")),
             Some(kind) => Err(Error::Request {
@@ -133,13 +139,16 @@ mod tests {
         }
         let message = Container::for_tree_at(Path::new("a.PLN")).unwrap_err().to_string();
         assert!(message.contains("not a tree") && message.contains("squashfs"), "{message}");
-        for name in ["a.tar", "a.tar.zst", "a.tgz", "a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
+        for name in ["a.tar", "a.tar.zst", "a.TGZ"] {
+            assert_eq!(Container::for_tree_at(Path::new(name)).unwrap(), Container::Tar, "{name}");
+        }
+        for name in ["a.ZIP", "a.gz", "a.iso", "a.tar.lz4"] {
             let message = Container::for_tree_at(Path::new(name)).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{name}: the name suggests a")), "{message}");
         }
         let message = Container::for_tree_at(Path::new("a.xyz")).unwrap_err().to_string();
         assert!(message.starts_with("a.xyz: no container has the ending '.xyz' (expected squashfs"), "{message}");
-        for format in [Container::SquashFs, Container::Erofs, Container::Lrz] {
+        for format in [Container::SquashFs, Container::Erofs, Container::Tar, Container::Lrz] {
             assert_eq!(Container::for_tree(format.name()).unwrap(), format);
         }
         assert!(Container::for_tree("pln").is_err() && Container::for_tree("").is_err());

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use packline_erofs::Place;
 use packline_image::{OpenedImage, Output};
 use packline_runtime::{FileIdentity, FileStamp, Resources, must_differ};
-use packline_tree::{KeepRule, Patterns, keep_all};
 
+use super::entries::EntrySetup;
 use super::image_options::ImageOptions;
 use super::request::ImageRequest;
 use super::target::PackTarget;
 use crate::error::Error;
-use crate::sources::changes::{Changes, Unsupported};
-use crate::sources::inputs::ReadInputs;
+use crate::sources::changes::Unsupported;
 use crate::sources::source::Source;
 
 /// Whether a pack stores contents, or only lists entries.
@@ -32,20 +31,13 @@ pub(super) struct Described {
 pub(super) struct Setup {
     /// The output's name in messages.
     pub(super) display_path: PathBuf,
-    /// The options of the image. The changes do not include `rule`.
+    /// The options of the image, except how its entries are read and changed.
     pub(super) image: ImageRequest,
+    pub(super) entries: EntrySetup,
     pub(super) contents: Contents,
     /// The state, when it was opened, of an image that is read and that the output replaces.
     pub(super) replaced_input: Option<FileStamp>,
-    /// Which entries of an image or a stack are kept.
-    pub(super) rule: KeepRule,
-    /// Whether hard links may refer to entries that are left out.
-    pub(super) is_filtered: bool,
-    /// All patterns that exclude entries. Patterns without a match cause a warning.
-    pub(super) excludes: Vec<Patterns>,
     pub(super) resources: Resources,
-    /// The tars and images that are read.
-    pub(super) inputs: ReadInputs,
 }
 
 /// Describes the pack of `source` into an image.
@@ -73,27 +65,19 @@ pub(super) fn describe(
     }
     if !image.options.xattrs() {
         // Attributes that are not stored need not be supported.
-        image.changes.unsupported = Unsupported::Ignore;
+        image.entries.changes.unsupported = Unsupported::Ignore;
     }
     if contents == Contents::Listed {
         // These options affect only contents.
-        image.order = None;
+        image.entries.order = None;
         #[cfg(feature = "verity")]
         {
             image.verity = None;
         }
     }
-    let mut source = within_root(source, &image.changes);
-    let excludes = vec![excluded_by(&source), image.changes.exclude.clone()];
-    if let Some(order) = &image.order {
-        source = source.in_order(order);
-    }
-    let leaves_out = matches!(source, Source::Image(_)) || source.is_stack();
-    let rule = if leaves_out { image.changes.take_rule() } else { keep_all() };
-    let is_filtered = !leaves_out && is_filtered(&source, &image.changes);
-    let inputs = ReadInputs::default();
-    let setup = Setup { display_path, image, contents, replaced_input, rule, is_filtered, excludes, resources, inputs };
-    Ok(Described { source, setup })
+    let entries = std::mem::take(&mut image.entries);
+    let (source, entries) = EntrySetup::new(source, entries, image.options.limits(), image.options.block_size());
+    Ok(Described { source, setup: Setup { display_path, image, entries, contents, replaced_input, resources } })
 }
 
 /// Rejects an output that is the input, if it is written in place or is a tar. If packing failed late, little of the tar would be left.
@@ -145,32 +129,4 @@ fn add_images<'s>(source: &'s Source, images: &mut Vec<&'s OpenedImage>) {
         Source::Stack(stack) => stack.layers.iter().for_each(|layer| add_images(layer, images)),
         _ => {}
     }
-}
-
-/// Patterns that the source itself applies.
-fn excluded_by(source: &Source) -> Patterns {
-    match source {
-        Source::Directory { options, .. } => options.excludes.clone(),
-        Source::Directories { parts, .. } => {
-            parts.first().map_or_else(Patterns::new, |part| part.options.excludes.clone())
-        }
-        Source::Stack(stack) => stack.remove.clone(),
-        _ => Patterns::new(),
-    }
-}
-
-/// Makes a directory source read nothing outside the new root. The first name of a hard-linked file that it finds becomes the file.
-fn within_root(mut source: Source, changes: &Changes) -> Source {
-    if let Source::Directory { options, .. } = &mut source {
-        options.without.extend_from_slice(&changes.without);
-        options.below = changes.root.as_ref().map(|root| root.path.clone()).unwrap_or_default();
-    }
-    source
-}
-
-fn is_filtered(source: &Source, changes: &Changes) -> bool {
-    let left_out = !changes.exclude.is_empty() || !changes.drop.is_empty() || changes.filter.is_some();
-    // A directory applies the rest itself.
-    let is_directory = matches!(source, Source::Directory { .. });
-    left_out || !is_directory && (changes.root.is_some() || !changes.without.is_empty())
 }

@@ -9,6 +9,7 @@
 pub(crate) mod bases;
 mod companions;
 mod describe;
+mod entries;
 pub(crate) mod image;
 pub(crate) mod image_options;
 mod image_writer;
@@ -19,7 +20,9 @@ pub(crate) mod packer;
 mod plan;
 pub(crate) mod request;
 pub(crate) mod summary;
+pub(crate) mod tar;
 pub(crate) mod target;
+pub(crate) mod temporary;
 
 use packline_image::idle_exclude;
 use packline_runtime::{Observer, Resources, Temporaries};
@@ -37,6 +40,7 @@ use memory::Plan;
 use open::{OpenPack, open};
 use outputs::Outputs;
 use plan::plan;
+use tar::{TarWork, dry_run_tar, pack_tar};
 use target::PackTarget;
 
 /// Packs a tree. When this returns `Ok`, the complete output has its name and is flushed to the medium, or is written to its stream. A stream
@@ -52,6 +56,10 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         PackContainer::Image(image) => {
             let work = ImageWork { source, target: PackTarget::Output(target), image: *image, resources, temporaries };
             pack_image(work, observer).map(|summary| PackSummary::Image(Box::new(summary)))
+        }
+        PackContainer::Tar(tar) => {
+            let work = TarWork::new(source, target, *tar, resources, temporaries);
+            pack_tar(work, observer).map(PackSummary::Tar)
         }
         #[cfg(feature = "lrz")]
         PackContainer::Lrz(lrz) => {
@@ -84,24 +92,32 @@ pub(crate) fn pack_image(work: ImageWork<'_>, observer: &mut dyn Observer) -> Re
 /// content is read only if it is small and errors are passed over. An output that must not be written is an error, as for a pack.
 ///
 /// # Errors
-/// Returns the errors of [`pack`] that do not depend on contents; [`Error::Request`] for a container other than an image.
+/// Returns the errors of [`pack`] that do not depend on contents; [`Error::Request`] for a .lrz file.
 pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryRun, Error> {
     let PackRequest { mut source, target, container, resources, temporaries } = request;
-    #[cfg_attr(not(feature = "lrz"), allow(clippy::infallible_destructuring_match, reason = "there is one container"))]
-    let image = match container {
-        PackContainer::Image(image) => *image,
-        #[cfg(feature = "lrz")]
-        PackContainer::Lrz(_) => return Err(no_lrz("a dry run")),
-    };
     source.for_each_directory(&mut |_, options| {
         options.readers = 0;
         options.entries_only = true;
     });
+    let image = match container {
+        PackContainer::Image(image) => *image,
+        PackContainer::Tar(tar) => {
+            return dry_run_tar(TarWork::new(source, target, *tar, resources, temporaries), observer);
+        }
+        #[cfg(feature = "lrz")]
+        PackContainer::Lrz(_) => return Err(no_lrz("a dry run")),
+    };
     let target = PackTarget::Output(target);
     let mut described = describe(source, &target, image, resources, Contents::Listed)?;
     let outputs = Outputs::open(target, &mut described.setup, &temporaries)?;
     let planned = plan(described, &outputs, observer)?;
     let OpenPack { mut observed, job, excludes, replaced } = open(planned, &outputs, observer)?;
+    let run = count_entries(&mut observed, &excludes, &job.input)?;
+    Ok(DryRun { replaced: replaced.count, ..run })
+}
+
+/// Counts the entries of a source called `name`.
+fn count_entries(observed: &mut ObservedSource<'_>, excludes: &[Patterns], name: &str) -> Result<DryRun, Error> {
     let mut run = DryRun::default();
     while let Some(entry) = observed.next_entry()? {
         run.counts.add(&entry.kind);
@@ -110,8 +126,8 @@ pub fn dry_run(request: PackRequest, observer: &mut dyn Observer) -> Result<DryR
         }
     }
     observed.finishing();
-    warn_of_idle(&excludes, &job.input, &mut observed);
-    Ok(DryRun { errors: observed.errors(), replaced: replaced.count, ..run })
+    warn_of_idle(excludes, name, observed);
+    Ok(DryRun { errors: observed.errors(), ..run })
 }
 
 /// Writes an image and gives it its final name.

@@ -1,10 +1,6 @@
-//! The third phase of a pack: opens the sources, and wraps them in sources that change the entries.
+//! The third phase of a pack: opens the sources.
 
-use std::cell::RefCell;
-
-use packline_archives::RestOrder;
-use packline_manifests::PseudoSource;
-use packline_runtime::{Observer, Pass, Progress};
+use packline_runtime::Observer;
 use packline_tree::{Patterns, Replaced};
 
 use super::describe::Setup;
@@ -12,9 +8,8 @@ use super::image::ImageJob;
 use super::outputs::Outputs;
 use super::plan::Planned;
 use crate::error::Error;
-use crate::sources::filtered::Filtered;
 use crate::sources::observed::ObservedSource;
-use crate::sources::planned::{OpenSource, Opening, PlannedSource, Share, TreeMemory};
+use crate::sources::planned::{PlannedSource as _, TreeMemory};
 
 /// A pack whose sources are open. Nothing is written yet.
 pub(super) struct OpenPack<'o> {
@@ -41,97 +36,40 @@ pub(super) fn open<'o>(
         let pool = setup.resources.pool(plan.workers).map_err(|fault| Error::workers(&setup.display_path, fault))?;
         setup.resources.engine.pool = Some(pool);
     }
-    let opened = open_source(source, &share, &setup, observer)?;
+    let opened = setup.entries.open_source(source, &share, &setup.resources, observer)?;
     if let Some(TreeMemory { granted, taken }) = opened.tree {
         plan.exchange(granted, taken);
     }
     let appended = match appended {
         None => None,
-        Some(image) => Some(image.open(&share, &setup.opening(&|_, _| {}, &|_| {}))?.source),
+        Some(image) => {
+            let opening = setup.entries.opening(&setup.resources, &|_, _| {}, &|_| {});
+            Some(image.open(&share, &opening)?.source)
+        }
     };
     let input = opened.name.clone();
     let replaced = opened.replaced;
-    let mut observed = changed(opened.source, &input, &mut setup, outputs, observer);
+    let written = outputs.size_counter();
+    let mut observed = setup.entries.observe(opened.source, &input, &setup.resources, written, observer);
     if let Some(appended) = appended {
         observed = observed.after(appended);
     }
     observed.warn_of_fewer(plan.workers, &setup.resources);
-    let Setup { display_path, image, excludes, resources, inputs, .. } = setup;
-    let root = image.root.unwrap_or(image.defaults);
+    let Setup { display_path, image, entries, resources, .. } = setup;
     let job = ImageJob {
         display_path,
         input,
         options: image.options,
-        root,
-        defaults: image.defaults,
+        root: entries.root(),
+        defaults: entries.defaults(),
         hints: image.hints,
         resources,
         plan,
         verify: image.verify,
         lookup,
         bases,
-        inputs,
+        inputs: entries.inputs,
         device: None,
     };
-    Ok(OpenPack { observed, job, excludes, replaced })
-}
-
-impl Setup {
-    /// How the source is opened.
-    fn opening<'a>(&'a self, compared: &'a dyn Fn(u64, u64), warned: &'a dyn Fn(&str)) -> Opening<'a> {
-        Opening {
-            tar: self.image.tar.clone(),
-            resources: &self.resources,
-            rule: self.rule.clone(),
-            root: self.image.root.unwrap_or(self.image.defaults),
-            defaults: self.image.defaults,
-            order: self.image.order.clone().unwrap_or_default(),
-            block_size: Some(self.image.options.block_size()),
-            compared,
-            warned,
-            inputs: Some(&self.inputs),
-        }
-    }
-
-    /// Whether contents are compared before they are packed, and so are read twice.
-    fn reads_twice(&self) -> bool {
-        self.image.order.as_ref().is_some_and(|order| order.rest == RestOrder::Similar)
-    }
-}
-
-/// Opens the source. The observer sees how far the comparison of contents is.
-fn open_source(
-    source: Box<dyn PlannedSource>,
-    share: &Share,
-    setup: &Setup,
-    observer: &mut dyn Observer,
-) -> Result<OpenSource, Error> {
-    let observer = RefCell::new(observer);
-    let compared = |done, total| {
-        let pass = Pass { name: "comparing", part: 1, done, total: Some(total) };
-        observer.borrow_mut().advance(&Progress { pass: Some(pass), ..Progress::default() });
-    };
-    let warned = |message: &str| observer.borrow_mut().warning(message);
-    source.open(share, &setup.opening(&compared, &warned))
-}
-
-/// Wraps a source in the filter, the pseudo file, the changes and the observer.
-fn changed<'o>(
-    mut source: Box<dyn packline_tree::Source>,
-    name: &str,
-    setup: &mut Setup,
-    outputs: &Outputs<'_>,
-    observer: &'o mut dyn Observer,
-) -> ObservedSource<'o> {
-    let changes = std::mem::take(&mut setup.image.changes);
-    if setup.is_filtered {
-        let scratch = setup.resources.scratch.clone();
-        let filtered = Filtered::new(source, changes.clone(), name.to_string(), setup.resources.memory, scratch);
-        source = Box::new(filtered);
-    }
-    if let Some(pseudo) = setup.image.pseudo.take() {
-        source = Box::new(PseudoSource::over(source, pseudo));
-    }
-    let observed = ObservedSource::new(source, changes, setup.image.options.limits(), outputs.size_counter(), observer);
-    if setup.reads_twice() { observed.in_pass("packing") } else { observed }
+    Ok(OpenPack { observed, job, excludes: entries.excludes, replaced })
 }

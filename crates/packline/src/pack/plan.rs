@@ -51,7 +51,7 @@ pub(super) fn plan(described: Described, outputs: &Outputs<'_>, observer: &mut d
         writer: setup.image.options.demand(&lookup, setup.image.verify),
         lookup: lookup.shared_memory(setup.image.options.largest_block()) as u64,
         outputs: outputs.demand(),
-        is_filtered: setup.is_filtered,
+        is_filtered: setup.entries.is_filtered,
     };
     let resources = &setup.resources;
     let limits = PackLimits::new(resources, &setup.image.options);
@@ -123,6 +123,6 @@ impl Parties<'_> {
 }
 
 /// Bytes that a source gets beyond what it needs.
-fn beyond_least(source: &dyn PlannedSource, share: &Share) -> u64 {
+pub(super) fn beyond_least(source: &dyn PlannedSource, share: &Share) -> u64 {
     source.memory(share).saturating_sub(source.demand(share.limit).fixed)
 }

@@ -6,7 +6,7 @@ use packline_archives::ContentOrder;
 use packline_archives::tar::TarOptions;
 use packline_blocks::BlockSize;
 use packline_cache::BlockCache;
-use packline_codec::Spec;
+use packline_codec::{Spec, StreamSpec};
 use packline_image::Output;
 use packline_manifests::PseudoFile;
 use packline_runtime::{OutputFile, Resources, Temporaries};
@@ -47,9 +47,68 @@ pub struct PackRequest {
 pub enum PackContainer {
     /// An image of a file system.
     Image(Box<ImageRequest>),
+    /// A tar, plain or compressed.
+    Tar(Box<TarRequest>),
     /// A .lrz file. It holds a directory as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
     Lrz(LrzRequest),
+}
+
+/// How the entries of a source are read, changed and ordered, in any container. The default changes nothing.
+#[non_exhaustive]
+pub struct EntryRequest {
+    /// How a tar is read, except its name and meter.
+    pub tar: TarOptions,
+    /// Changes of entries. A directory source excludes entries itself.
+    pub changes: Changes,
+    /// Entries and changes that are added to the source, before [`EntryRequest::changes`].
+    pub pseudo: Option<PseudoFile>,
+    /// Attributes of a root that the source does not describe; `None` for `defaults`.
+    pub root: Option<Meta>,
+    /// Attributes of implied directories, which the source does not describe.
+    pub defaults: Meta,
+    /// The order in which contents are stored; `None` for the order of the source. The paths are paths of the source. Entries from
+    /// [`EntryRequest::pseudo`] come last. The source is listed first, and a tar that cannot be read twice is stored in
+    /// [`Resources::scratch`]. The entries of an image do not change; those of a tar have this order.
+    pub order: Option<ContentOrder>,
+}
+
+impl Default for EntryRequest {
+    fn default() -> EntryRequest {
+        EntryRequest {
+            tar: TarOptions::default(),
+            changes: Changes::default(),
+            pseudo: None,
+            root: None,
+            defaults: DEFAULT_META,
+            order: None,
+        }
+    }
+}
+
+/// A tar to be packed.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct TarRequest {
+    /// How the entries are read and changed.
+    pub entries: EntryRequest,
+    /// The compression; `None` for an uncompressed tar.
+    pub compression: Option<StreamSpec>,
+    /// Whether extended attributes are left out.
+    pub no_xattrs: bool,
+    /// Whether holes of files are written as zeros.
+    pub no_sparse: bool,
+}
+
+impl TarRequest {
+    /// A tar with a compression, `NAME[:level=N]` with gzip, xz, zstd or bzip2 (`None` and `none`: uncompressed).
+    ///
+    /// # Errors
+    /// [`Error::Codec`] for a codec that tars do not have.
+    pub fn parse(codec: Option<&str>) -> Result<TarRequest, Error> {
+        let codec = codec.filter(|codec| *codec != "none");
+        Ok(TarRequest { compression: codec.map(StreamSpec::parse).transpose()?, ..TarRequest::default() })
+    }
 }
 
 /// An image to be packed.
@@ -61,22 +120,10 @@ pub struct ImageRequest {
     pub append_to: Option<AppendTo>,
     /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
     pub offset: u64,
-    /// How a tar is read, except its name and meter.
-    pub tar: TarOptions,
-    /// Changes of entries. A directory source excludes entries itself.
-    pub changes: Changes,
-    /// Entries and changes that are added to the source, before [`ImageRequest::changes`].
-    pub pseudo: Option<PseudoFile>,
-    /// Attributes of a root that the source does not describe; `None` for `defaults`.
-    pub root: Option<Meta>,
-    /// Attributes of implied directories, which the source does not describe.
-    pub defaults: Meta,
+    /// How the entries are read and changed.
+    pub entries: EntryRequest,
     /// Flags of single files.
     pub hints: Option<Hints>,
-    /// The order in which contents are stored; `None` for the order of the source. The paths are paths of the source. Entries from
-    /// [`ImageRequest::pseudo`] come last. The source is listed first, and a tar that cannot be read twice is stored in
-    /// [`Resources::scratch`]. The entries of the image do not change.
-    pub order: Option<ContentOrder>,
     /// Whether the image is read back before it gets its name, and each block is decoded and compared with the packed data. This does
     /// not affect the output.
     pub verify: bool,
@@ -142,13 +189,8 @@ impl ImageRequest {
             options: options.into(),
             append_to: None,
             offset: 0,
-            tar: TarOptions::default(),
-            changes: Changes::default(),
-            pseudo: None,
-            root: None,
-            defaults: DEFAULT_META,
+            entries: EntryRequest::default(),
             hints: None,
-            order: None,
             verify: false,
             cache: None,
             device: None,
@@ -166,6 +208,12 @@ impl From<ImageRequest> for PackContainer {
     }
 }
 
+impl From<TarRequest> for PackContainer {
+    fn from(tar: TarRequest) -> PackContainer {
+        PackContainer::Tar(Box::new(tar))
+    }
+}
+
 #[cfg(feature = "lrz")]
 impl From<LrzRequest> for PackContainer {
     fn from(lrz: LrzRequest) -> PackContainer {
@@ -174,12 +222,12 @@ impl From<LrzRequest> for PackContainer {
 }
 
 impl PackContainer {
-    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, or LZMA in a .lrz file) and, for an image, a block
-    /// size.
+    /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, LZMA in a .lrz file, none for a tar) and, for an image, a
+    /// block size.
     ///
     /// # Errors
     /// [`Error::Codec`] for a codec that images do not have or that does not work with the block size. [`Error::Request`] for a codec that
-    /// .lrz files do not have, for a block size of a .lrz file, and for a container that holds no trees.
+    /// .lrz files do not have, for a block size of a .lrz file or a tar, and for a container that holds no trees.
     pub fn parse(
         container: Container,
         codec: Option<&str>,
@@ -188,6 +236,8 @@ impl PackContainer {
         match container {
             Container::SquashFs => Ok(ImageRequest::parse(codec, block_size)?.into()),
             Container::Erofs => Ok(ImageRequest::parse_erofs(codec, block_size)?.into()),
+            Container::Tar if block_size.is_some() => Err(no_tar("a block size")),
+            Container::Tar => Ok(TarRequest::parse(codec)?.into()),
             #[cfg(feature = "lrz")]
             Container::Lrz if block_size.is_some() => Err(no_lrz("a block size")),
             #[cfg(not(feature = "lrz"))]
@@ -200,6 +250,11 @@ impl PackContainer {
             Container::Pln => Err(Container::no_tree(container.name())),
         }
     }
+}
+
+/// The error for a feature that tars do not have.
+pub(crate) fn no_tar(what: &str) -> Error {
+    Error::Request { what: format!("{what} for a tar"), expected: "a SquashFS or EROFS image".to_string() }
 }
 
 /// The error for a feature that .lrz files do not have.

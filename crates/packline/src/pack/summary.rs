@@ -11,9 +11,39 @@ use crate::container::by_name::Container;
 pub enum PackSummary {
     /// An image of a file system.
     Image(Box<ImageSummary>),
+    /// A tar.
+    Tar(PackedTar),
     /// A .lrz file.
     #[cfg(feature = "lrz")]
     Lrz(packline_lrz::Written),
+}
+
+/// Result of packing a tar.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PackedTar {
+    /// Entries of the tar, by kind.
+    pub counts: Counts,
+    /// Sockets, and further names of sockets, which a tar cannot hold and which were left out.
+    pub sockets: u64,
+    /// Bytes of file content, holes included.
+    pub content_bytes: u64,
+    /// Bytes of the tar before compression.
+    pub tar_bytes: u64,
+    /// Bytes written to the output.
+    pub output_bytes: u64,
+    /// Bytes read from the source: of the stored tar, or of the files.
+    pub source_bytes: u64,
+    /// Entries that could not be read and were left out on request.
+    pub errors: u64,
+    /// Warnings about entries.
+    pub warnings: u64,
+    /// Entries of layers that later layers replaced. A directory with its content counts as one entry.
+    pub replaced: u64,
+    /// Workers requested.
+    pub workers_wanted: usize,
+    /// Workers allowed by memory and the system's limit of threads.
+    pub workers: usize,
 }
 
 /// Result of packing an image.

@@ -1,6 +1,7 @@
 //! Several directories as one source, each under a name of its own below a new root.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::vec;
@@ -162,6 +163,10 @@ impl Source for ListedPart {
         self.source.read_later(most)
     }
 
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        self.source.data_ranges(most)
+    }
+
     fn shared_file(&self) -> Option<(u64, u64)> {
         self.source.shared_file()
     }
@@ -217,6 +222,10 @@ impl Source for ConcatenatedDirectories {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         self.current.as_mut().map_or(Ok(None), |(_, source)| source.read_later(most))
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        self.current.as_mut().map_or(Ok(None), |(_, source)| source.data_ranges(most))
     }
 
     fn read_again(&mut self) -> Option<u64> {

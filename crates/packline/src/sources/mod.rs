@@ -13,6 +13,7 @@ pub(crate) mod listing;
 pub(crate) mod observed;
 pub(crate) mod plain_file;
 pub(crate) mod planned;
+pub(crate) mod selected;
 pub(crate) mod source;
 mod stack;
 mod store;

@@ -1,6 +1,7 @@
 //! A source with the request's changes applied, which reports to the observer.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -223,6 +224,10 @@ impl Source for ObservedSource<'_> {
             self.advance(part.bytes as u64);
         }
         Ok(part)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, packline_tree::Error> {
+        self.before.as_mut().unwrap_or(&mut self.source).data_ranges(most)
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -58,8 +58,8 @@ pub fn compress(
             let request = options.request(input, target, write);
             lrz_pack(request, observer).map(|written| (written.plain, written.stored))
         }
-        Container::SquashFs | Container::Erofs => Err(Error::Request {
-            what: format!("{}: an image holds a tree, not a stream", input.shown().escaped()),
+        Container::SquashFs | Container::Erofs | Container::Tar => Err(Error::Request {
+            what: format!("{}: an image or a tar holds a tree, not a stream", input.shown().escaped()),
             expected: "lrz or pln".to_string(),
         }),
         #[cfg(not(all(feature = "lrz", feature = "pln")))]

@@ -1,5 +1,7 @@
-//! Unpacks the tree in an image or a .lrz file to a directory or a tar.
+//! Unpacks the tree in an image, a tar or a .lrz file to a directory or a tar.
 
+pub(crate) mod extraction;
+mod tar;
 pub(crate) mod tar_cat;
 mod text;
 pub(crate) mod unpacker;
@@ -11,13 +13,15 @@ use packline_image::{OpenedImage, Output, TarOutRequest, TarScope, TarSummary, U
 use packline_runtime::escape::Escape;
 use packline_runtime::{Observer, must_differ};
 
+use self::extraction::TarTreeCounts;
+use crate::container::archive::OpenedTar;
 use crate::container::by_magic::ContentKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 #[cfg(feature = "lrz")]
-use crate::streams::lrz::tree::{LrzTreeCounts, lrz_unpack_tree};
+use crate::streams::lrz::tree::lrz_unpack_tree;
 #[cfg(feature = "lrz")]
-use crate::streams::lrz::{LrzUnpackRequest, lrz_open, lrz_open_input, lrz_unpack};
+use crate::streams::lrz::{LrzUnpackRequest, lrz_at, lrz_unpack};
 
 /// The destination of an unpacked tree.
 #[non_exhaustive]
@@ -33,23 +37,22 @@ pub enum Destination {
 pub enum UnpackSummary {
     /// An image to a directory.
     Directory(packline_image::UnpackSummary),
-    /// An image to a tar.
+    /// An image or a tar to a tar.
     Tar(TarSummary),
-    /// The tar in a .lrz file to a directory.
-    #[cfg(feature = "lrz")]
-    LrzDirectory(LrzTreeCounts),
+    /// A tar, or the tar in a .lrz file, to a directory.
+    TarDirectory(TarTreeCounts),
     /// The unchanged tar in a .lrz file.
     #[cfg(feature = "lrz")]
     LrzTar(packline_lrz::Unpacked),
 }
 
-/// Unpacks an image or the tar in a .lrz file, which is recognised by its first bytes. An encrypted .lrz file needs the `password`. The fields
-/// `sparse`
-/// and `duplicates` of the request do not apply to .lrz files.
+/// Unpacks an image, a tar or the tar in a .lrz file, which is recognised by its first bytes. An encrypted .lrz file needs the `password`. The
+/// field `duplicates` of the request does not apply to tars. A part of a tar is found while the tar is read to its end: a pattern without
+/// a match is an error then, and what was written stays in an existing destination.
 ///
 /// # Errors
-/// [`Error`], with the entry or the path and, if known, the offset; [`Error::Request`] for a part of a .lrz file, and for a
-/// selection below a subdirectory to a tar. A new destination is removed after an error.
+/// [`Error`], with the entry or the path and, if known, the offset; [`Error::Request`] for a part of a .lrz file as a tar, and for a
+/// selection below a subdirectory of an image to a tar. A new destination is removed after an error.
 pub fn unpack(
     place: &ImagePlace,
     request: UnpackRequest,
@@ -60,6 +63,9 @@ pub fn unpack(
     if place.content_kind() == Some(ContentKind::Lrz) {
         return unpack_lrz(place, request, destination, password, observer);
     }
+    if let Some(tar) = OpenedTar::at(place) {
+        return unpack_tar(tar, request, destination, observer);
+    }
     if matches!(destination, Destination::Tar(..)) && !request.subdirectory.is_empty() && !request.selection.is_all() {
         let what = format!("{}: a selection below a directory, as a tar", place.path.escaped());
         return Err(Error::Request { what, expected: "one of them".to_string() });
@@ -68,6 +74,26 @@ pub fn unpack(
         must_differ(&place.path, path)?;
     }
     unpack_image(place.open(metadata_cache(request.resources.memory))?, request, destination, observer)
+}
+
+/// Unpacks a tar. To another tar, its entries are written again; the other tar may have another compression.
+///
+/// # Errors
+/// As [`unpack`].
+pub fn unpack_tar(
+    tar: OpenedTar,
+    request: UnpackRequest,
+    destination: Destination,
+    observer: &mut dyn Observer,
+) -> Result<UnpackSummary, Error> {
+    match destination {
+        Destination::Directory(path) => {
+            tar::to_directory(tar, request, path, observer).map(UnpackSummary::TarDirectory)
+        }
+        Destination::Tar(target, compression) => {
+            tar::to_tar(tar, request, (target, compression), observer).map(UnpackSummary::Tar)
+        }
+    }
 }
 
 /// Unpacks an open image.
@@ -110,20 +136,17 @@ fn unpack_lrz(
     password: Option<&[u8]>,
     observer: &mut dyn Observer,
 ) -> Result<UnpackSummary, Error> {
-    if !request.selection.is_all() || !request.subdirectory.is_empty() || request.continue_on_error {
+    let is_part = !request.selection.is_all() || !request.subdirectory.is_empty();
+    if request.continue_on_error || is_part && matches!(destination, Destination::Tar(..)) {
         return Err(needs_all(place, "a part"));
     }
     if matches!(destination, Destination::Tar(_, Some(_))) {
         return Err(needs_all(place, "a compressed tar"));
     }
-    let opened = if place.is_stored() || place.is_remote() {
-        lrz_open_input(&place.path, place.input()?, password)?
-    } else {
-        lrz_open(&place.path, password)?
-    };
+    let opened = lrz_at(place, password)?;
     match destination {
         Destination::Directory(path) => {
-            lrz_unpack_tree(&opened, request, path, observer).map(UnpackSummary::LrzDirectory)
+            lrz_unpack_tree(&opened, request, path, observer).map(UnpackSummary::TarDirectory)
         }
         Destination::Tar(target, _) => {
             let mut tar = LrzUnpackRequest::new(&opened, Some(target));

@@ -1,4 +1,4 @@
-//! A builder that unpacks an image or the tar in a .lrz file to a directory or a tar.
+//! A builder that unpacks an image, a tar or the tar in a .lrz file to a directory or a tar.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::container::image_place::ImagePlace;
 use crate::container::selection::Selection;
 use crate::error::Error;
 
-/// Unpacks a SquashFS or EROFS image, or the tree in a .lrz file. The first bytes of the file decide which.
+/// Unpacks a SquashFS or EROFS image, a tar, or the tree in a .lrz file. The first bytes of the file decide which.
 pub struct Unpacker<'o> {
     from: UnpackFrom,
     pub(super) request: UnpackRequest,
@@ -58,15 +58,15 @@ impl<'o> Unpacker<'o> {
         self
     }
 
-    /// Whether errors of single entries are reported to the observer while the rest is unpacked. A file with damaged content is kept, in a
-    /// directory and in a tar, with zeros in place of unreadable data. Not for .lrz files.
+    /// Whether errors of single entries are reported to the observer while the rest is unpacked. A file of an image with damaged content is kept,
+    /// in a directory and in a tar, with zeros in place of unreadable data. A tar is unpacked up to its first fault. Not for .lrz files.
     #[must_use]
     pub fn continue_on_error(mut self, go_on: bool) -> Unpacker<'o> {
         self.request.continue_on_error = go_on;
         self
     }
 
-    /// Which entries are unpacked. A .lrz file is unpacked as a whole.
+    /// Which entries are unpacked. A .lrz file becomes a tar only as a whole.
     #[must_use]
     pub fn select(mut self, selection: Selection) -> Unpacker<'o> {
         self.request.selection = selection.into();
@@ -121,8 +121,7 @@ impl<'o> Unpacker<'o> {
         let (content_bytes, errors) = match summary {
             UnpackSummary::Directory(summary) => (summary.counts.content_bytes, summary.counts.errors),
             UnpackSummary::Tar(summary) => (summary.content_bytes, summary.damaged),
-            #[cfg(feature = "lrz")]
-            UnpackSummary::LrzDirectory(counts) => (counts.content_bytes, 0),
+            UnpackSummary::TarDirectory(counts) => (counts.content_bytes, counts.errors),
             #[cfg(feature = "lrz")]
             UnpackSummary::LrzTar(unpacked) => (unpacked.plain, 0),
         };

@@ -92,7 +92,7 @@ fn results_and_opened_files_are_send() {
     is_send::<requests::WrittenImage>();
     is_send::<requests::WrittenEnd>();
     is_send::<requests::UnpackSummary>();
-    is_send::<requests::LrzTreeCounts>();
+    is_send::<requests::TarTreeCounts>();
     is_send::<requests::PlnInfo>();
     is_send::<requests::PlnFinding>();
     is_send::<requests::Encryption>();

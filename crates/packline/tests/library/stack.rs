@@ -110,7 +110,7 @@ fn lines_of_an_order_that_name_nothing_are_reported_before_contents_are_compared
     let target = Output::File { path: top.path().join("out.sqfs"), force: true };
     let mut image = ImageRequest::parse(None, None).unwrap();
     let list = FileList::parse("list", b"none\nz\nnor/this\n").unwrap();
-    image.order = Some(ContentOrder::new(list, RestOrder::Similar));
+    image.entries.order = Some(ContentOrder::new(list, RestOrder::Similar));
     let request = PackRequest::new(Source::directory(top.path().join("b")), target, image);
     let mut reports = Reports::default();
     pack(request, &mut reports).unwrap();
@@ -124,7 +124,7 @@ fn comparing_contents_is_a_pass_of_its_own() {
     let passes = |rest| {
         let target = Output::File { path: top.path().join("out.sqfs"), force: true };
         let mut image = ImageRequest::parse(None, None).unwrap();
-        image.order = Some(ContentOrder::new(FileList::default(), rest));
+        image.entries.order = Some(ContentOrder::new(FileList::default(), rest));
         let request = PackRequest::new(Source::directory(top.path().join("b")), target, image);
         let mut passes = Passes::default();
         pack(request, &mut passes).unwrap();

@@ -21,6 +21,7 @@ mod stat;
 mod xattr;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 pub(crate) use found::FileLocation;
@@ -233,6 +234,10 @@ impl Source for DirectorySource {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         self.feed.read_later(most)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        Ok(self.feed.data_ranges(most))
     }
 
     fn read_again(&mut self) -> Option<u64> {

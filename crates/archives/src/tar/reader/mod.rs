@@ -6,6 +6,7 @@ mod unknown;
 
 use std::fmt;
 use std::io::{Read, Seek};
+use std::ops::Range;
 use std::sync::Arc;
 
 use packline_runtime::Input;
@@ -426,6 +427,10 @@ impl<R: Read> Source for TarSource<R> {
         let part = part.map_err(|cause| unreadable(&self.name, cause))?;
         self.content.take(part.as_ref().map_or(0, |part| part.bytes as u64));
         Ok(part)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        Ok(self.content.data_ranges(most))
     }
 
     fn bookmark(&mut self) -> Option<Bookmark> {

@@ -1,4 +1,4 @@
-//! `packline pack` packs directories, tars, images or standard input into an image.
+//! `packline pack` packs directories, tars, images or standard input into an image or an archive.
 
 mod attributes;
 mod erofs;
@@ -7,6 +7,7 @@ mod manifest;
 pub(super) mod options;
 mod order;
 mod sources;
+mod tar;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,11 +35,11 @@ use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected}
 use order::OrderOptions;
 use sources::{Layers, SourceOpener};
 
-/// Pack directories, tars, images or standard input into an image
+/// Pack directories, tars, images or standard input into an image, a tar or a .lrz file
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The directories, tars, images, container images or files to pack, then the image to write; - is standard input or output
+    /// The directories, tars, images, container images or files to pack, then the image or archive to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -105,7 +106,7 @@ struct OutputOptions {
     /// Rejected: an image cannot contain recovery data; use 'packline protect' on the output
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_missing_value = "", hide_long_help = true)]
     recovery: Option<OsString>,
-    /// Choose the container, instead of deriving it from IMAGE's name: squashfs, erofs, lrz
+    /// Choose the container, instead of deriving it from IMAGE's name: squashfs, erofs, tar, lrz
     #[arg(long, value_parser = text(Container::for_tree))]
     format: Option<Container>,
 }
@@ -115,7 +116,7 @@ struct OutputOptions {
 const DETAILS: &str = "\
 SOURCE is a directory, a tar (plain or compressed), an image, the URL of one (https://HOST/FILE), a container image \
 (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
-an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
+an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, a tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2) or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
 its path; two sources with the same name are an error. The root is then owned by root, with mode 755 and time 0, \
@@ -162,6 +163,11 @@ content of a cluster, which is the unit of compression; Linux reads whole cluste
 cluster may have up to an eighth more content. --kernel chooses the features of the \
 image: each version adds features that make images smaller. The label and the UUID of a source image are not \
 copied; --label and --uuid set them.\n\
+# Tars\n\
+A tar keeps everything but sockets: owners, permissions, times with fractions of a second, extended attributes, hard \
+links, devices and holes. packline warns about sockets, and leaves them out. Codecs of a tar are none, gzip, xz, zstd and bzip2, each with an optional \
+:level=N; by default the ending of the name chooses one. Entries are in the order of the source. Parts of a .tar.xz, .tar.gz or \
+.tar.zst file are compressed by all workers, with the same bytes for any number of workers. Options for images are rejected.\n\
 # Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \
 the size that it had when it was listed. A file that got shorter is read again, up to 3 times, and then ends \
@@ -183,8 +189,8 @@ matches any characters. --file-contexts sets labels after that; directories that
 label.\n\
 # Outputs\n\
 A block device is written in place. An image for standard output (-) or a pipe is first written to an unnamed \
-temporary file in TMPDIR or /var/tmp. All messages are then on standard error. --format lrz SOURCE - writes a .lrz \
-file while it is compressed.\n\
+temporary file in TMPDIR or /var/tmp. All messages are then on standard error. --format tar SOURCE - and --format lrz SOURCE - write \
+while they read.\n\
 A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
 Sizes may end in K, M, G or T.";
 
@@ -204,6 +210,8 @@ impl Command for Pack {
         "packline pack home etc backup.sqfs",
         "packline pack --overlay base/ site/ rootfs.sqfs --remove /var/cache",
         "packline pack oci:images:v2 rootfs.sqfs",
+        "packline pack rootfs/ rootfs.tar.zst",
+        "packline pack --format tar -c gzip:level=9 rootfs.sqfs - | ssh host tar -xzf -",
     ];
 
     fn details() -> String {
@@ -224,6 +232,7 @@ impl Command for Pack {
         match self.container()? {
             Container::Lrz => lrz::refuse_options(invocation, json && self.image().as_os_str() == "-")?,
             Container::Erofs => erofs::refuse_options(invocation)?,
+            Container::Tar => tar::refuse_options(invocation)?,
             _ => erofs::refuse_own_options(invocation)?,
         }
         if json && !self.output.dry_run && target::is_stdout(self.image()) {
@@ -247,6 +256,12 @@ impl Command for Pack {
         } else {
             match run_pack(request, style, io).map_err(|failure| self.explain(failure))? {
                 PackSummary::Image(summary) => summary.errors,
+                PackSummary::Tar(packed) => {
+                    let peak = (io.host.peak_memory)();
+                    let (object, text) = (tar::as_json(&packed, peak), tar::as_text(&packed, peak));
+                    options.report((json, quiet), object, text, packed.content_bytes, io);
+                    packed.errors
+                }
                 PackSummary::Lrz(written) => {
                     options.report((json, quiet), lrz::as_json(&written), lrz::as_text(&written), written.plain, io);
                     0
@@ -282,15 +297,11 @@ impl Pack {
         let mut options = self.container_options(container, invocation)?;
         let mut resources = self.machine.lrz_resources(&io.host);
         let mut definitions = None;
-        if let PackContainer::Image(image) = &mut options {
+        if container != Container::Lrz {
             let time = self.time(io)?;
             changes.mtime_most = time.map(i64::from);
             changes.edit = self.attributes.edit((changes.uid, changes.gid), io)?;
-            self.layout.apply(&self.compression, time.unwrap_or(0), &mut image.options);
-            if let ImageOptions::Erofs(options) = &mut image.options {
-                self.erofs.apply(options, invocation, io)?;
-                erofs::refuse_cache(options, invocation)?;
-            }
+            self.apply_options(&mut options, time.unwrap_or(0), invocation, io)?;
             resources = self.machine.resources(&io.host);
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
@@ -302,13 +313,22 @@ impl Pack {
         if let Some(long) = unfit {
             return Err(wrong(long, "has no effect on a tar that is packed into a .lrz file"));
         }
-        if let PackContainer::Image(image) = &mut options {
-            image.changes = changes;
-            self.fill_image(image, invocation)?;
-            if !self.output.dry_run && image.options.looks_up() {
-                image.cache = self.cache.open(resources.workers > 0, io)?;
+        let entries = match &mut options {
+            PackContainer::Image(image) => {
+                self.fill_image(image, invocation)?;
+                if !self.output.dry_run && image.options.looks_up() {
+                    image.cache = self.cache.open(resources.workers > 0, io)?;
+                }
+                Some(&mut image.entries)
             }
-            image.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
+            PackContainer::Tar(tar) => Some(&mut tar.entries),
+            _ => None,
+        };
+        if let Some(entries) = entries {
+            entries.changes = changes;
+            entries.tar = self.entries.tar();
+            entries.order = self.order.order(invocation, self.compression.smallest)?;
+            entries.pseudo = definitions.map(|definitions| self.additions(definitions)).transpose()?;
         }
         let mut request = PackRequest::new(source, self.target(container, io)?, options);
         // Sources on servers are open now.
@@ -316,6 +336,28 @@ impl Pack {
         request.resources = resources;
         request.temporaries = io.temporaries.clone();
         Ok(request)
+    }
+
+    /// Sets the options of the container, except the codec and the block size.
+    fn apply_options(
+        &self,
+        options: &mut PackContainer,
+        time: u32,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        match options {
+            PackContainer::Image(image) => {
+                self.layout.apply(&self.compression, time, &mut image.options);
+                if let ImageOptions::Erofs(options) = &mut image.options {
+                    self.erofs.apply(options, invocation, io)?;
+                    erofs::refuse_cache(options, invocation)?;
+                }
+            }
+            PackContainer::Tar(tar) => tar::apply(tar, self.image(), &self.layout, invocation),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Returns the container with its codec and block size.
@@ -340,10 +382,8 @@ impl Pack {
 
     /// Sets the fields of an image that depend only on options.
     fn fill_image(&self, image: &mut ImageRequest, invocation: &Invocation) -> Result<(), Failure> {
-        image.tar = self.entries.tar();
         image.offset = self.layout.offset;
         image.verify = self.output.verify;
-        image.order = self.order.order(invocation, self.compression.smallest)?;
         image.base = self.base.images();
         self.refuse_hash_tree(invocation)?;
         image.verity = self.verity.options()?;
@@ -366,6 +406,7 @@ impl Pack {
         let force = self.output.force;
         match container {
             Container::Lrz => target::target(path, force, path, io),
+            Container::Tar if !self.output.dry_run => target::target(path, force, path, io),
             _ if self.output.dry_run => Ok(target::unwritten(path, force, io)),
             _ => target::image(path, force, io),
         }
@@ -375,11 +416,7 @@ impl Pack {
     fn container(&self) -> Result<Container, Failure> {
         let named =
             || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(self.image()) };
-        let hint = match FileKind::of_path(self.image()) {
-            Some(FileKind::Tar(_)) => "'packline pack SOURCE - | packline unpack - TAR' writes a tar",
-            _ => "--format chooses the container for any name",
-        };
-        let explained = |error| Failure::usage(format!("{error}; {hint}"));
+        let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         self.output.format.map_or_else(named, Ok).map_err(explained)
     }
 

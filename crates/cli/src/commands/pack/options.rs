@@ -54,7 +54,7 @@ pub struct Layout {
     no_dedup: bool,
     /// Store blocks of zeros as data instead of holes
     #[arg(long)]
-    no_sparse: bool,
+    pub no_sparse: bool,
     /// Leave out extended attributes
     #[arg(long)]
     pub no_xattrs: bool,

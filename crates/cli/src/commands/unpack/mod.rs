@@ -1,4 +1,4 @@
-//! `packline unpack` unpacks an image to a directory or a tar.
+//! `packline unpack` unpacks an image, a tar or a .lrz file to a directory or a tar.
 
 mod report;
 pub mod tar;
@@ -7,12 +7,12 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest, UnpackSummary};
+use packline::requests::{Destination, FileKind, ImagePlace, UnpackRequest, UnpackSummary};
 use packline::{Error, RestoreAttributes};
 use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
-use crate::args::image::StreamArgs;
+use crate::args::image::{StreamArgs, Unopened};
 use crate::args::patterns::{self, Exclude};
 use crate::args::run_options::{Machine, NAMES, Reporting, SchedulingOptions};
 use crate::args::text_list::Ending;
@@ -25,7 +25,7 @@ use crate::ui::observer::with_observer;
 use crate::ui::password::password_of;
 use crate::ui::target::target;
 
-/// Unpack an image or a .lrz file to a directory or a tar
+/// Unpack an image, a tar or a .lrz file to a directory or a tar
 #[derive(Debug, clap::Args)]
 pub struct Unpack {
     #[command(flatten)]
@@ -128,6 +128,7 @@ impl Command for Unpack {
         "packline unpack root.sqfs etc/ --subdir etc -x '*.bak'",
         "packline unpack -f root.sqfs sysroot/ usr/bin 'usr/lib/lib*'",
         "packline unpack root.sqfs root.tar.zst -x '/var/{cache,log}/**'",
+        "packline unpack backup.tar.zst restored/ home/me/notes",
     ];
 
     fn details() -> String {
@@ -145,9 +146,14 @@ impl Command for Unpack {
              Extended attributes that the user may not set, or that the file system cannot store, are left out, with one \
              warning for each kind (user., security., trusted.).\n\
              # Selection and checks\n\
-             The tar in a .lrz file can only be unpacked completely; packline rejects options for images.\n\
              If a pattern matches nothing, nothing is unpacked; with --continue, packline unpacks the matches of the other \
              patterns.\n\
+             A tar is read once, also from a pipe. The last entry of a name is unpacked. A pattern that matches nothing is an \
+             error at the end of the tar; what was written then stays in an existing directory. With --continue, packline \
+             keeps what comes before a fault of the tar.\n\
+             A selected hard link to a file that is left out gets the content of the file if packline can still read the \
+             content: always in a plain file, up to 16M in a pipe or a compressed tar. Otherwise the link is an error.\n\
+             The tar in a .lrz file can be written as a tar only completely.\n\
              After reading a complete image, packline compares its data with the checksum that pack stored after the image. A \
              difference is an error: damage that no decoder noticed, in any file.\n\
              An image or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \
@@ -159,20 +165,21 @@ impl Command for Unpack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         invocation.need(&[("null", "exclude-from")])?;
-        let place = self.place.place(io)?;
-        let is_lrz = place.content_kind() == Some(ContentKind::Lrz);
+        let from = self.place.unopened(io)?;
         let mut opened = None;
-        if self.dest.is_none() && !is_lrz {
+        if let (None, Unopened::Image(place)) = (&self.dest, &from) {
             // A fault of IMAGE is more important than a missing DEST.
-            opened = Some(self.open(&place, io).map_err(explain)?);
+            opened = Some(self.open(place, io).map_err(explain)?);
         }
         let destination = self.destination()?;
         let to_tar = self.to_tar(&destination)?;
-        if is_lrz {
-            self.refuse_options_for_lrz(&destination, to_tar, invocation)?
-        } else {
-            self.refuse_options(to_tar, invocation)?;
-            opened = opened.or(self.check_for_entry(&place, to_tar, io)?);
+        match &from {
+            Unopened::Image(place) => {
+                self.refuse_options(to_tar, invocation)?;
+                opened = opened.or(self.check_for_entry(place, to_tar, io)?);
+            }
+            Unopened::Lrz(_) => self.refuse_options_for_lrz(&destination, to_tar, invocation)?,
+            Unopened::Tar(_) => self.refuse_options_for_tar(to_tar, invocation)?,
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
@@ -181,24 +188,25 @@ impl Command for Unpack {
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(io)?;
+        let (is_lrz, is_image) = (matches!(from, Unopened::Lrz(_)), matches!(from, Unopened::Image(_)));
         let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
         request.resources = options.apply(resources);
-        let to = if to_tar {
-            if !request.subdirectory.is_empty() && !request.selection.is_all() {
-                return Err(wrong("subdir", "cannot be used with patterns or --exclude if DEST is a tar"));
-            }
-            let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
-            Destination::Tar(target(&destination, self.output.force, &self.place.image, io)?, compression)
-        } else {
-            Destination::Directory(destination)
+        if to_tar && is_image && !request.subdirectory.is_empty() && !request.selection.is_all() {
+            return Err(wrong("subdir", "cannot be used with patterns or --exclude if an image becomes a tar"));
+        }
+        let to = self.target(destination, to_tar, io)?;
+        let password = match &from {
+            Unopened::Lrz(place) if !place.is_stored() && !place.is_remote() => password_of(&place.path, io)?,
+            _ => None,
         };
-        let password =
-            if is_lrz && !place.is_stored() && !place.is_remote() { password_of(&place.path, io)? } else { None };
-        let unpacked = with_observer(io, self.reporting.bar(), |observer| match (opened, to) {
-            (Some(image), Destination::Directory(path)) => {
+        let unpacked = with_observer(io, self.reporting.bar(), |observer| match (from, opened, to) {
+            (_, Some(image), Destination::Directory(path)) => {
                 Ok(UnpackSummary::Directory(packline_image::unpack(&image, request, path, observer)?))
             }
-            (_, to) => packline::requests::unpack(&place, request, to, password.as_deref(), observer),
+            (Unopened::Tar(tar), _, to) => packline::requests::unpack_tar(tar, request, to, observer),
+            (Unopened::Image(place) | Unopened::Lrz(place), _, to) => {
+                packline::requests::unpack(&place, request, to, password.as_deref(), observer)
+            }
         });
         let peak = (io.host.peak_memory)();
         let (object, text, bytes, failed) = report::summary(&unpacked.map_err(explain)?, peak);
@@ -211,7 +219,19 @@ impl Command for Unpack {
 /// The options with an effect on a .lrz file.
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
 /// The options with an effect on a .lrz file that is unpacked to a directory.
-const OF_LRZ_TO_DIRECTORY: [&str; 6] = ["owner", "no-owner", "no-xattrs", "no-times", "no-devices", "sync"];
+const OF_LRZ_TO_DIRECTORY: [&str; 11] = [
+    "owner",
+    "no-owner",
+    "no-xattrs",
+    "no-times",
+    "no-devices",
+    "no-sparse",
+    "sync",
+    "exclude",
+    "exclude-from",
+    "null",
+    "subdir",
+];
 /// The options of directories.
 const OF_DIRECTORIES: [&str; 6] = ["owner", "no-owner", "no-times", "no-devices", "dedupe", "sync"];
 
@@ -282,14 +302,34 @@ impl Unpack {
         }
     }
 
+    /// Returns the destination.
+    fn target(&self, destination: PathBuf, to_tar: bool, io: &mut Io) -> Result<Destination, Failure> {
+        if !to_tar {
+            return Ok(Destination::Directory(destination));
+        }
+        let compression = tar::compression(self.output.compress.as_deref(), &destination)?;
+        Ok(Destination::Tar(target(&destination, self.output.force, &self.place.image, io)?, compression))
+    }
+
+    /// Rejects options without effect on a tar.
+    fn refuse_options_for_tar(&self, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
+        if invocation.has("dedupe") {
+            return Err(wrong("dedupe", "works only with an image"));
+        }
+        if to_tar && invocation.has("continue") {
+            return Err(wrong("continue", "works only when DEST is a directory, because the source is a tar"));
+        }
+        self.refuse_options(to_tar, invocation)
+    }
+
     /// Rejects options without effect on a .lrz file.
     fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
         if let Some(long) = invocation.explicit_except(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
             return Err(wrong(long, "is not supported for .lrz files"));
         }
-        if !self.patterns.is_empty() {
-            return Err(Failure::usage("the tar in a .lrz file can only be unpacked completely"));
+        if to_tar && !self.patterns.is_empty() {
+            return Err(Failure::usage("the tar in a .lrz file can be written as a tar only completely"));
         }
         match FileKind::of_path(destination) {
             Some(kind) if to_tar && kind.is_compressed() => Err(Failure::usage(
@@ -350,7 +390,7 @@ impl Attributes {
 /// Adds a hint: to an error about what only root may do, an option; to an error about the container, what can be unpacked.
 fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
-        return found.instead_of(path, "a SquashFS or EROFS image, or a .lrz file").into();
+        return found.instead_of(path, "a SquashFS or EROFS image, a tar or a .lrz file").into();
     }
     let Error::Output { path, action, cause } = &error else { return error.into() };
     if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {

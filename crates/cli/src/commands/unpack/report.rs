@@ -20,16 +20,19 @@ pub fn summary(summary: &UnpackSummary, peak: Option<u64>) -> (Value, String, u6
             let failed = summary.damaged > 0 || summary.unmatched;
             (tar_object(summary), tar_text(summary), summary.content_bytes, failed)
         }
-        UnpackSummary::LrzDirectory(counts) => {
+        UnpackSummary::TarDirectory(counts) => {
             let object = json!({
                 "entries": counts.entries,
                 "hard_links_copied": counts.hard_links_copied,
                 "devices_left_out": counts.devices_left_out,
                 "content_bytes": counts.content_bytes,
                 "tar_bytes": counts.tar_bytes,
+                "errors": counts.errors,
             });
-            let text = format!("{}, {} of content", count(counts.entries, "entry"), show_bytes(counts.content_bytes));
-            (object, text, counts.content_bytes, false)
+            let entries = count(counts.entries, "entry");
+            let errors = if counts.errors > 0 { format!(", {}", count(counts.errors, "error")) } else { String::new() };
+            let text = format!("{entries}, {} of content{errors}", show_bytes(counts.content_bytes));
+            (object, text, counts.content_bytes, counts.errors > 0)
         }
         UnpackSummary::LrzTar(unpacked) => {
             let object = json!({"tar_bytes": unpacked.plain, "chunks": unpacked.chunks});

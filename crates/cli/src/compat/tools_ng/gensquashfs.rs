@@ -159,7 +159,7 @@ impl GenSquashFs {
         let overrides = self.source.overrides()?;
         let input = self.input(defaults, invocation, io)?;
         let overrides = Arc::new(Mutex::new(AttributeOverrides { root: input.root, ..overrides }));
-        image.changes = Changes {
+        image.entries.changes = Changes {
             uid,
             gid,
             mtime: input.mtime,
@@ -167,7 +167,7 @@ impl GenSquashFs {
             unsupported: Unsupported::Refuse,
             ..Changes::default()
         };
-        image.defaults = defaults;
+        image.entries.defaults = defaults;
         image.hints = input.hints;
         let mut request = self.output.request(input.source, &self.image, image, io)?;
         request.resources = self.options.resources(&io.host);

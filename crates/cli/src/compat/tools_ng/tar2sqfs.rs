@@ -80,10 +80,10 @@ impl Tar2Sqfs {
         let mut options = self.options.image(defaults)?;
         options.xattrs = !self.no_xattr;
         let mut image = ImageRequest::new(options);
-        image.changes = self.changes(defaults.mtime.seconds())?;
-        image.defaults = defaults;
-        image.tar.lenient = !self.no_skip;
-        image.tar.strict = self.no_skip;
+        image.entries.changes = self.changes(defaults.mtime.seconds())?;
+        image.entries.defaults = defaults;
+        image.entries.tar.lenient = !self.no_skip;
+        image.entries.tar.strict = self.no_skip;
         let stream = io.take_stdin(Some(&self.image))?;
         let source = Source::TarStream { name: STDIN.to_string(), stream };
         let mut request = self.output.request(source, &self.image, image, io)?;

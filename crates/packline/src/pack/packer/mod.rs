@@ -10,6 +10,7 @@ use std::sync::Arc;
 use packline_archives::ContentOrder;
 use packline_blocks::{BlockSize, Layout};
 use packline_cache::BlockCache;
+use packline_codec::StreamSpec;
 use packline_image::Output;
 use packline_runtime::{Observer, Resources, Temporaries, Unobserved};
 
@@ -20,13 +21,14 @@ use super::summary::{ImageSummary, PackSummary};
 use super::target::PackTarget;
 use super::{ImageWork, pack, pack_image};
 use crate::container::by_name::Container;
+use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
 use crate::error::Error;
 #[cfg(feature = "verity")]
 use crate::sidecars::verity::VerityOptions;
 use crate::sources::source::Source;
 
-/// Packs a tree into a SquashFS image, an EROFS image or a .lrz file.
+/// Packs a tree into a SquashFS image, an EROFS image, a tar or a .lrz file.
 ///
 /// The output's bytes depend on the source and on the options below, but never on [`Resources`], the cache, the base images or the
 /// verification. A packer may be sent to another thread. [`Resources::cancelled_by`] stops it from any thread.
@@ -81,7 +83,8 @@ pub struct Packed {
 }
 
 impl<'o> Packer<'o> {
-    /// A pack of `source` with default options: zstd in blocks of 128 KiB, or LZMA in a .lrz file; with all processors.
+    /// A pack of `source` with default options: zstd in blocks of 128 KiB, LZMA in a .lrz file, and for a tar the compression of the
+    /// output's name; with all processors.
     pub fn new(source: impl Into<Source>) -> Packer<'o> {
         Packer {
             source: source.into(),
@@ -233,8 +236,8 @@ impl<'o> Packer<'o> {
     }
 
     /// Packs the tree into a stream: a socket, a pipe, a compressor. An image is first stored in an unnamed temporary file in
-    /// [`Resources::scratch`], because its first bytes are known last, so that the stream gets only a complete image. A .lrz file is written at
-    /// once.
+    /// [`Resources::scratch`], because its first bytes are known last, so that the stream gets only a complete image. A tar and a .lrz file are
+    /// written at once.
     ///
     /// # Errors
     /// As [`Packer::write_to`]; [`Error::Target`] for an image without a directory for temporary files.
@@ -264,12 +267,16 @@ impl<'o> Packer<'o> {
     /// ```
     ///
     /// # Errors
-    /// As [`Packer::write_to`]; [`Error::Request`] for a .lrz file and for a hash tree.
+    /// As [`Packer::write_to`]; [`Error::Request`] for a tar, for a .lrz file and for a hash tree.
     pub fn write_into(mut self, out: &mut (impl Read + Write + Seek)) -> Result<Packed, Error> {
         let container = self.container.unwrap_or(Container::SquashFs);
         let (source, container) = self.request(container, Path::new(STREAM))?;
         let image = match container {
             PackContainer::Image(image) => *image,
+            PackContainer::Tar(_) => {
+                let what = "a tar in a stream that can seek".to_string();
+                return Err(Error::Request { what, expected: "a stream, or a file with a name".to_string() });
+            }
             #[cfg(feature = "lrz")]
             PackContainer::Lrz(_) => {
                 let what = "a .lrz file in a stream that can seek".to_string();
@@ -289,6 +296,16 @@ impl<'o> Packer<'o> {
         request.resources = self.resources;
         match pack(request, self.observer.as_mut())? {
             PackSummary::Image(summary) => Ok(Packed::of_image(&summary)),
+            PackSummary::Tar(packed) => Ok(Packed {
+                container: Container::Tar,
+                content_bytes: packed.content_bytes,
+                output_bytes: packed.output_bytes,
+                copied_blocks: 0,
+                workers: packed.workers,
+                errors: packed.errors,
+                warnings: packed.warnings,
+                root_hash: None,
+            }),
             #[cfg(feature = "lrz")]
             PackSummary::Lrz(written) => Ok(Packed {
                 container: Container::Lrz,
@@ -318,6 +335,12 @@ impl<'o> Packer<'o> {
         }
         match &mut options {
             PackContainer::Image(image) => settings.apply(image)?,
+            PackContainer::Tar(tar) => {
+                if self.codec.is_none() {
+                    tar.compression = FileKind::of_path(output).and_then(FileKind::stream).map(StreamSpec::new);
+                }
+                settings.apply_to_tar(tar)?;
+            }
             #[cfg(feature = "lrz")]
             PackContainer::Lrz(_) => {
                 settings.first_set().map_or(Ok(()), |what| Err(super::no_lrz(what)))?;

@@ -1,4 +1,4 @@
-//! The options of a [`Packer`](super::Packer) that only images have.
+//! The options of a [`Packer`](super::Packer) that not all containers have.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use packline_tree::Patterns;
 use crate::error::Error;
 use crate::pack::bases::BaseImage;
 use crate::pack::image_options::ImageOptions;
-use crate::pack::request::ImageRequest;
+use crate::pack::request::{EntryRequest, ImageRequest, TarRequest, no_tar};
 
-/// The options that a .lrz file does not have.
+/// The options that a .lrz file does not have. A tar has those of its entries.
 #[derive(Default)]
 pub(super) struct Settings {
     pub(super) exclude: Patterns,
@@ -34,24 +34,55 @@ impl Settings {
     /// Names an option that is set.
     #[cfg(feature = "lrz")]
     pub(super) fn first_set(&self) -> Option<&'static str> {
+        let of_entries = [
+            (!self.exclude.is_empty(), "entries that are left out"),
+            (self.time.is_some() || self.mtime.is_some(), "a time"),
+            (self.owner.is_some(), "an owner"),
+            (self.no_xattrs, "no extended attributes"),
+            (self.order.is_some(), "an order of contents"),
+        ];
+        let set = of_entries.into_iter().find(|(is_set, _)| *is_set);
+        set.map(|(_, what)| what).or_else(|| self.first_set_of_images())
+    }
+
+    /// Names an option that is set and that only images have.
+    fn first_set_of_images(&self) -> Option<&'static str> {
         #[cfg(feature = "verity")]
         let verity = self.verity.is_some();
         #[cfg(not(feature = "verity"))]
         let verity = false;
         let set = [
-            (!self.exclude.is_empty(), "entries that are left out"),
             (self.offset > 0, "an offset"),
-            (self.time.is_some() || self.mtime.is_some(), "a time"),
-            (self.owner.is_some(), "an owner"),
-            (self.no_xattrs, "no extended attributes"),
             (self.layout != Layout::Compact, "a layout"),
-            (self.order.is_some(), "an order of contents"),
             (self.cache.is_some(), "a cache"),
             (!self.base.is_empty(), "a base image"),
             (self.verify, "verification"),
             (verity, "a hash tree"),
         ];
         set.into_iter().find(|(is_set, _)| *is_set).map(|(_, what)| what)
+    }
+
+    /// Sets the options of the entries of a request.
+    fn apply_to_entries(&self, entries: &mut EntryRequest) {
+        entries.changes.exclude = self.exclude.clone();
+        entries.changes.mtime_most = self.time.map(i64::from);
+        entries.changes.mtime = self.mtime;
+        entries.changes.uid = self.owner.map(|(uid, _)| uid);
+        entries.changes.gid = self.owner.map(|(_, gid)| gid);
+        entries.order.clone_from(&self.order);
+    }
+
+    /// Sets the options of a tar.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for an option that tars do not have.
+    pub(super) fn apply_to_tar(&self, tar: &mut TarRequest) -> Result<(), Error> {
+        if let Some(what) = self.first_set_of_images() {
+            return Err(no_tar(what));
+        }
+        tar.no_xattrs = self.no_xattrs;
+        self.apply_to_entries(&mut tar.entries);
+        Ok(())
     }
 
     /// Sets the options of a request.
@@ -73,13 +104,8 @@ impl Settings {
                 options.created = self.time.unwrap_or(0);
             }
         }
-        image.changes.exclude = self.exclude;
-        image.changes.mtime_most = self.time.map(i64::from);
-        image.changes.mtime = self.mtime;
-        image.changes.uid = self.owner.map(|(uid, _)| uid);
-        image.changes.gid = self.owner.map(|(_, gid)| gid);
+        self.apply_to_entries(&mut image.entries);
         image.offset = self.offset;
-        image.order = self.order;
         image.cache = self.cache;
         image.base = self.base;
         image.verify = self.verify;

@@ -19,7 +19,7 @@ impl Packer<'_> {
     /// | `base` | path of an image | [`Packer::base`] |
     /// | `block-size` | size | [`Packer::block_size`] |
     /// | `codec` | `NAME[:key=value,...]` | [`Packer::codec`] |
-    /// | `container` | `squashfs`, `erofs` or `lrz` | [`Packer::container`] |
+    /// | `container` | `squashfs`, `erofs`, `tar` or `lrz` | [`Packer::container`] |
     /// | `exclude` | pattern | [`Packer::exclude`] |
     /// | `jobs` | number of workers | [`Resources::workers`](crate::Resources) |
     /// | `layout` | `compact` or `stable` | [`Packer::layout`] |

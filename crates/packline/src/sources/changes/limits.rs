@@ -23,6 +23,13 @@ impl EntryLimits {
         times: 0..=u32::MAX as i64,
     };
 
+    pub(crate) const TAR: EntryLimits = EntryLimits {
+        stores_xattr: packline_archives::tar::is_xattr_name,
+        xattrs: "attributes with a name that is not empty and has no NUL byte",
+        name_most: u32::MAX,
+        times: i64::MIN..=i64::MAX,
+    };
+
     pub(crate) const EROFS: EntryLimits = EntryLimits {
         stores_xattr: packline_erofs::XattrTable::is_supported,
         xattrs: "user., trusted., security., lustre. and POSIX ACLs",

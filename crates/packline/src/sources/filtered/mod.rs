@@ -15,11 +15,11 @@
 mod names;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use packline_tree::{Bytes, Contents, CopyReader, Entry, Error, Extent, Held, Kind, Source, UnreadPart};
 
-use super::changes::Changes;
 use super::planned::DEFAULT_META;
 use names::{Lead, OmittedNames};
 
@@ -51,9 +51,12 @@ enum Reading {
     Copy(CopyReader),
 }
 
+/// Whether an entry is kept, by its path in the source, and whether it is a directory.
+pub(crate) type Keeps = Box<dyn Fn(&[u8], bool) -> bool>;
+
 pub(crate) struct Filtered {
     source: Box<dyn Source>,
-    changes: Changes,
+    keeps: Keeps,
     names: OmittedNames,
     contents: Contents,
     /// Hard links whose target is known now.
@@ -64,17 +67,17 @@ pub(crate) struct Filtered {
 }
 
 impl Filtered {
-    /// The entries of a source called `input` that `changes` keep, within `limit` bytes of memory. Contents beyond the limit go to `scratch`.
+    /// The entries of a source called `input` that are kept, within `limit` bytes of memory. Contents beyond the limit go to `scratch`.
     pub(crate) fn new(
         source: Box<dyn Source>,
-        changes: Changes,
+        keeps: Keeps,
         input: String,
         limit: Option<u64>,
         scratch: Option<PathBuf>,
     ) -> Filtered {
         let contents = Contents::new(contents_memory(limit), scratch);
         let names = OmittedNames::new(names_memory(limit));
-        Filtered { source, changes, names, contents, ready: VecDeque::new(), reading: Reading::Source, input }
+        Filtered { source, keeps, names, contents, ready: VecDeque::new(), reading: Reading::Source, input }
     }
 
     /// The next entry to process: a link whose target is known now, or the next entry of the source.
@@ -113,7 +116,7 @@ impl Filtered {
     }
 
     fn lead(&self, target: &[u8]) -> Lead {
-        self.names.lead(target, &|path| self.changes.keeps(path, false))
+        self.names.lead(target, &|path| (self.keeps)(path, false))
     }
 
     /// Adds a kept name to an inode that was left out. The first kept name becomes the file.
@@ -178,7 +181,7 @@ impl Filtered {
 impl Source for Filtered {
     fn next_entry(&mut self) -> Result<Option<Entry>, Error> {
         while let Some(entry) = self.advance()? {
-            if !self.changes.keeps(&entry.path, entry.kind == Kind::Dir) {
+            if !(self.keeps)(&entry.path, entry.kind == Kind::Dir) {
                 self.leave_out(entry)?;
             } else if let Some(entry) = self.kept(entry)? {
                 return Ok(Some(entry));
@@ -201,6 +204,10 @@ impl Source for Filtered {
 
     fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         if let Reading::Source = self.reading { self.source.read_later(most) } else { Ok(None) }
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        if let Reading::Source = self.reading { self.source.data_ranges(most) } else { Ok(None) }
     }
 
     fn read_again(&mut self) -> Option<u64> {

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use packline_archives::tar::{TarOptions, TarSource, TarWriter, end_of_archive, padding};
 
 use super::*;
-use crate::sources::changes::NewRoot;
+use crate::sources::changes::{Changes, NewRoot};
 
 /// Source of the tar: a file, or a pipe with this memory and with or without a directory for a file.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +65,8 @@ fn filtered(nodes: &[Node], changes: Changes, from: From) -> Filtered {
         _ => Box::new(TarSource::new(Cursor::new(bytes), options)),
     };
     let scratch = matches!(from, From::Spilled).then(std::env::temp_dir);
-    let mut filtered = Filtered::new(source, changes, "in.tar".to_string(), None, scratch.clone());
+    let keeps = Box::new(move |path: &[u8], is_directory: bool| changes.keeps(path, is_directory));
+    let mut filtered = Filtered::new(source, keeps, "in.tar".to_string(), None, scratch.clone());
     if matches!(from, From::Spilled | From::Nowhere) {
         filtered.contents = Contents::new(1, scratch);
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -324,6 +325,14 @@ impl Source for TreeSource {
         let part = source.read_later(most)?;
         self.done += part.as_ref().map_or(0, |part| part.bytes as u64);
         Ok(part)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        if let Current::Unread(number) = self.current {
+            self.current = self.begin(number)?;
+        }
+        let Current::Host { source, .. } = &mut self.current else { return Ok(None) };
+        source.data_ranges(most)
     }
 
     /// A content that cannot be read at that time has no bookmark, so that the caller copies it.

@@ -1,6 +1,5 @@
 //! Compresses a file, a stream or a tree to a .lrz file, and decompresses it.
 
-mod extract;
 mod list;
 mod tar_stream;
 pub(crate) mod tree;
@@ -19,6 +18,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::memory::enough;
 use packline_runtime::{
     FileAttributes, FileIdentity, FileInput, MemoryFault, Observer, Resources, Sink, Temporaries, must_differ,
+    unnamed_temp_file,
 };
 use packline_tree::destination::FileId;
 use packline_tree::{Bytes, DirectoryOptions};
@@ -28,9 +28,12 @@ pub(crate) use list::read_tar;
 use super::opened_input::OpenedInput;
 use super::output_stream::{Checksum, OutputStream, refuse_target};
 use super::request::CompressRequest;
+use crate::container::archive::OpenedTar;
 use crate::container::by_magic::ContentKind;
+use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
 use crate::container::recognise::{foreign_in, is_compressed, peeked, refuse_container};
+use crate::container::scratch::scratch_for;
 use crate::error::Error;
 use crate::pack::request::{LrzRequest, no_lrz};
 use crate::sources::source::Source;
@@ -289,6 +292,43 @@ pub fn lrz_unpack(request: LrzUnpackRequest<'_>, observer: &mut dyn Observer) ->
         output.finish(opened.about.as_ref(), observer)?;
     }
     checked
+}
+
+/// Opens a .lrz file, which may be on a server or stored.
+///
+/// # Errors
+/// As [`lrz_open`].
+pub(crate) fn lrz_at(place: &ImagePlace, password: Option<&[u8]>) -> Result<OpenedLrz, Error> {
+    if place.is_stored() || place.is_remote() {
+        lrz_open_input(&place.path, place.input()?, password)
+    } else {
+        lrz_open(&place.path, password)
+    }
+}
+
+/// Decompresses the tar in a .lrz file to an unnamed temporary file in [`Resources::scratch`].
+///
+/// # Errors
+/// As [`lrz_unpack`]; [`Error::Request`] if the content is not a tar.
+pub fn lrz_tar(
+    place: &ImagePlace,
+    password: Option<&[u8]>,
+    resources: &Resources,
+    observer: &mut dyn Observer,
+) -> Result<OpenedTar, Error> {
+    let opened = lrz_at(place, password)?;
+    let path = opened.display_path.as_path();
+    let refused = |cause| Error::Output { path: path.to_path_buf(), action: "cannot store", cause };
+    let file = unnamed_temp_file(scratch_for(path, resources)?).map_err(refused)?;
+    let target = Output::writer(path, file.try_clone().map_err(refused)?);
+    let mut request = LrzUnpackRequest::new(&opened, Some(target));
+    request.tar = true;
+    request.resources = resources.clone();
+    lrz_unpack(request, observer)?;
+    OpenedTar::at(&ImagePlace::of_file(OpenedFile::of(path, Ok(file))?)).ok_or_else(|| {
+        let what = format!("{}: a .lrz file whose content is not a tar", path.escaped());
+        Error::Request { what, expected: "a tar".to_string() }
+    })
 }
 
 fn pack_stream(

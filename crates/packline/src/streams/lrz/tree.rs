@@ -13,72 +13,66 @@ use packline_runtime::escape::Escape;
 use packline_runtime::{Observer, Resources, threads};
 use packline_tree::Source;
 
-use super::extract::Extraction;
 use super::{OpenedLrz, PIPE_BYTES, PIPE_CHUNKS, fault, needing_more, source_failed, tar_limits};
 use crate::container::by_magic::ContentKind::{self, Compressed, Tar};
 use crate::container::recognise::head_of;
 use crate::error::Error;
+use crate::sources::selected::Scope;
+use crate::unpack::extraction::{Extraction, ExtractionSettings, TarTreeCounts};
 
 /// Memory of the reader of a tar, bytes: the pipe, a buffer, and directories and links that are kept to the end.
 pub(super) const TREE_BYTES: u64 = PIPE_BYTES + (4 << 20);
 
-/// Counts of unpacked entries and bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LrzTreeCounts {
-    /// Entries of the tar, without the root.
-    pub entries: u64,
-    /// Hard links that became copies, because the destination does not support hard links.
-    pub hard_links_copied: u64,
-    /// Devices skipped on request.
-    pub devices_left_out: u64,
-    /// Bytes of content, holes included.
-    pub content_bytes: u64,
-    /// Bytes of the tar.
-    pub tar_bytes: u64,
-}
-
-/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. All entries are unpacked with the requested attributes,
-/// devices only on request. Nothing is created outside the destination, and no link in it is followed. A new destination gets
+/// Unpacks the tar in an open .lrz file, which is used instead of the file of the request. The selected entries are unpacked with the requested
+/// attributes, devices only on request. Nothing is created outside the destination, and no link in it is followed. A new destination gets
 /// its name only when complete. In an existing destination, written entries stay after an error.
 ///
 /// # Errors
-/// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar.
+/// [`Error`], with the entry or the path; errors of the .lrz file come before those of the tar. A pattern without a match is an error that is
+/// found at the end of the tar.
 pub fn lrz_unpack_tree(
     opened: &OpenedLrz,
     request: UnpackRequest,
     destination: PathBuf,
     observer: &mut dyn Observer,
-) -> Result<LrzTreeCounts, Error> {
+) -> Result<TarTreeCounts, Error> {
+    let settings = ExtractionSettings::of(&request);
+    let scope = Scope::new(request.selection, request.subdirectory)?;
     let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
     let root = staging_dir.root()?.protecting(opened.file_id());
-    let extraction = Extraction::new(root, destination, request.restore, request.devices);
+    let extraction = Extraction::new(root, destination, settings);
     let resources = &request.resources;
     let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;
-    let unpacked = run(opened, extraction, limits, &resources.with_less_memory(besides), observer);
+    let unpacked = run(opened, (extraction, &scope), limits, &resources.with_less_memory(besides), observer);
     let (extraction, tar_bytes) =
         unpacked.map_err(|error| needing_more(error, resources, |memory| TREE_BYTES + tar_limits(Some(memory)).1))?;
+    scope.check_patterns(&opened.display_path.escaped(), observer)?;
     // Before the root gets its time.
     staging_dir.clear_away()?;
     let (counts, warnings) = extraction.finish()?;
     warnings.iter().for_each(|warning| observer.warning(warning));
     staging_dir.finish(request.sync, observer)?;
-    Ok(LrzTreeCounts { tar_bytes, ..counts })
+    Ok(TarTreeCounts { tar_bytes, ..counts })
 }
 
 /// Unpacks everything but the root's attributes; returns the bytes of the tar too.
 fn run(
     opened: &OpenedLrz,
-    extraction: Extraction,
+    (extraction, scope): (Extraction, &Scope),
     limits: Limits,
     resources: &Resources,
     observer: &mut dyn Observer,
 ) -> Result<(Extraction, u64), Error> {
     let (writer, reader) = pipe(PIPE_CHUNKS);
-    let display_path = opened.display_path.clone();
-    thread::scope(|scope| {
-        let work = move || extract(reader, display_path, limits, extraction);
-        let spawned = Builder::new().name("extract".into()).spawn_scoped(scope, work);
+    let path = opened.display_path.as_path();
+    let memory = resources.memory;
+    thread::scope(|threads| {
+        let work = move || {
+            let source = scope.of(tar_from(reader, path, &limits)?, path.escaped(), memory);
+            extract(source, extraction)
+        };
+        let spawned = Builder::new().name("extract".into()).spawn_scoped(threads, work);
         let extracting = spawned.map_err(|cause| cannot_start(&opened.display_path, &cause))?;
         let read = decompress(opened, writer, resources, observer);
         let extracted = extracting.join().unwrap_or_else(|_| Err(internal("makes the tree")));
@@ -138,17 +132,11 @@ pub(super) fn tar_from(
 }
 
 /// Unpacks the tree.
-fn extract(
-    reader: PipeReader,
-    display_path: PathBuf,
-    limits: Limits,
-    mut extraction: Extraction,
-) -> Result<Extraction, Error> {
-    let mut source = tar_from(reader, &display_path, &limits)?;
+fn extract(mut source: Box<dyn Source>, mut extraction: Extraction) -> Result<Extraction, Error> {
     while let Some(entry) = source.next_entry()? {
         extraction.entry(&entry, source.as_mut())?;
     }
-    extraction.finish_entries()?;
+    extraction.finish_entries(&mut Err)?;
     extraction.add_warnings(source.take_warnings());
     Ok(extraction)
 }

@@ -7,6 +7,7 @@
 mod locations;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
@@ -130,6 +131,15 @@ impl Source for ListedDirectory {
         };
         self.bytes_done += part.as_ref().map_or(0, |part| part.bytes as u64);
         Ok(part)
+    }
+
+    fn data_ranges(&mut self, most: usize) -> Result<Option<Vec<Range<u64>>>, Error> {
+        self.open_current()?;
+        Ok(match (&self.alone, &self.announced) {
+            (Some(feed), _) => feed.data_ranges(most),
+            (None, Some((feed, _))) => feed.data_ranges(most),
+            _ => None,
+        })
     }
 
     fn shared_file(&self) -> Option<(u64, u64)> {

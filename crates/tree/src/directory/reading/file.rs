@@ -1,6 +1,7 @@
 //! Reads a regular file piece by piece, skips its holes, and compares it with the listed file.
 
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -112,6 +113,28 @@ impl OpenFile {
         let part = UnreadPart { content, offset: self.at, bytes };
         self.at += bytes as u64;
         Some(part)
+    }
+
+    /// See [`crate::Source::data_ranges`].
+    pub fn data_ranges(&self, most: usize) -> Option<Vec<Range<u64>>> {
+        let mut ranges = Vec::new();
+        let mut at = 0;
+        while self.sparse && at < self.check.size {
+            let start = match rustix::fs::seek(&self.file, SeekFrom::Data(at)) {
+                Ok(start) => start,
+                Err(Errno::NXIO) => break,
+                Err(_) => return None,
+            };
+            let end = rustix::fs::seek(&self.file, SeekFrom::Hole(start)).ok().filter(|end| *end > start)?;
+            if ranges.len() == most {
+                return None;
+            }
+            if start < self.check.size {
+                ranges.push(start..end.min(self.check.size));
+            }
+            at = end;
+        }
+        self.sparse.then_some(ranges)
     }
 
     /// After the end of a file that shrank, starts over and returns its current size.

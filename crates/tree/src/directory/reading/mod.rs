@@ -236,6 +236,11 @@ impl<F: Finder> Feed<F> {
         Ok(extent)
     }
 
+    /// See [`crate::Source::data_ranges`].
+    pub fn data_ranges(&self, most: usize) -> Option<Vec<Range<u64>>> {
+        if let Current::Open(file) = &self.current { file.data_ranges(most) } else { None }
+    }
+
     /// See [`crate::Source::read_later`].
     pub fn read_later(&mut self, most: usize) -> Result<Option<UnreadPart>, Error> {
         let Self { current, host, root, name, open_files, open_files_most, .. } = self;

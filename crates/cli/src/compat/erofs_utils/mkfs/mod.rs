@@ -145,14 +145,14 @@ impl MkfsErofs {
         let old = self.open_old(&mut options)?;
         let mut image = ImageRequest::new(options);
         image.offset = self.format.offset;
-        image.changes = changes::changes(self, features, epoch, invocation, io)?;
+        image.entries.changes = changes::changes(self, features, epoch, invocation, io)?;
         let filter = excludes.map(Excludes::filter);
         if old.is_none() {
-            image.changes.filter.clone_from(&filter);
+            image.entries.changes.filter.clone_from(&filter);
         }
         image.hints = self.format.hints()?;
         if self.source.sort == Some(true) {
-            image.order = Some(packline_archives::ContentOrder::default());
+            image.entries.order = Some(packline_archives::ContentOrder::default());
         }
         image.device = self.format.blobdev.as_deref().map(|path| self.open_beside(path, io)).transpose()?;
         let copy = self.source.copy()?.map(|path| self.open_beside(path, io)).transpose()?;

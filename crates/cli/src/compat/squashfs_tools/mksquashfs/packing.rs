@@ -156,17 +156,17 @@ impl Packing {
         clock.apply(latest, &io.host, &mut rules.edits);
         let mut image = ImageRequest::new(options);
         image.append_to = target.appending.map(|appending| appending.into_request(rules.id_offset));
-        image.root = Some(rules.changed(own_root(&io.host), true)?);
-        image.defaults = rules.changed(opened.defaults, false)?;
+        image.entries.root = Some(rules.changed(own_root(&io.host), true)?);
+        image.entries.defaults = rules.changed(opened.defaults, false)?;
         if self.pseudo.overrides() {
             spare_definitions(&mut rules.edits, rules.pseudo.as_mut());
         }
-        image.changes.filter = opened.filter;
-        image.changes.edit = Some(rules.edits.into_edit());
-        image.pseudo = rules.pseudo;
+        image.entries.changes.filter = opened.filter;
+        image.entries.changes.edit = Some(rules.edits.into_edit());
+        image.entries.pseudo = rules.pseudo;
         image.offset = self.layout.offset;
         image.hints = hints;
-        image.tar.ignore_zeros = self.of_tar.ignore_zeros;
+        image.entries.tar.ignore_zeros = self.of_tar.ignore_zeros;
         image.verify = self.running.verify;
         let resources = self.running.resources(&io.host);
         image.cache = self.cache.open(resources.workers > 0, io)?;

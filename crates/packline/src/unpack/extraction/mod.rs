@@ -1,18 +1,23 @@
 //! Creates the entries of a tar in a directory, through handles that follow no link.
 
+mod links;
+mod settings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline_image::{RestoreAttributes, Topic, Warning};
-use packline_runtime::MemoryFault;
+use packline_image::{Topic, Warning};
+use packline_runtime::{MemoryFault, WorkFault, zeros};
 use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 
-use super::tree::LrzTreeCounts;
-use crate::error::Error;
 use rustix::io::Errno;
+
+use crate::error::Error;
+pub(crate) use settings::ExtractionSettings;
+pub use settings::TarTreeCounts;
 
 /// Bytes of content read at a time.
 const STEP: usize = 256 << 10;
@@ -22,11 +27,10 @@ const KEPT_MOST: usize = 160 << 20;
 const KEPT_EACH: usize = 128;
 
 /// A tree being created.
-pub(super) struct Extraction {
+pub(crate) struct Extraction {
     root: Directory,
     display_path: PathBuf,
-    restore: RestoreAttributes,
-    devices: bool,
+    settings: ExtractionSettings,
     /// The most recent directory, which probably contains the next entry too.
     present: Option<(Bytes, Directory)>,
     /// Attributes of directories, set when everything is in them. The last entry of a path wins.
@@ -41,18 +45,17 @@ pub(super) struct Extraction {
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
     warnings: Vec<String>,
-    counts: LrzTreeCounts,
+    counts: TarTreeCounts,
     buffer: Vec<u8>,
 }
 
 impl Extraction {
     /// Creates entries in `root`, which messages call `display_path`.
-    pub(super) fn new(root: Directory, display_path: PathBuf, restore: RestoreAttributes, devices: bool) -> Extraction {
+    pub(crate) fn new(root: Directory, display_path: PathBuf, settings: ExtractionSettings) -> Extraction {
         Extraction {
             root,
             display_path,
-            restore,
-            devices,
+            settings,
             present: None,
             directories: BTreeMap::new(),
             links: Vec::new(),
@@ -61,7 +64,7 @@ impl Extraction {
             kept_bytes: 0,
             warned: BTreeSet::new(),
             warnings: Vec::new(),
-            counts: LrzTreeCounts::default(),
+            counts: TarTreeCounts::default(),
             buffer: vec![0; STEP],
         }
     }
@@ -70,7 +73,8 @@ impl Extraction {
     ///
     /// # Errors
     /// [`Error::Output`] with the path; the errors of the source; [`Error::Memory`] for too many directories or links.
-    pub(super) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+    pub(crate) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
+        self.check_cancelled()?;
         if entry.kind == Kind::Dir {
             return self.directory(entry);
         }
@@ -90,7 +94,7 @@ impl Extraction {
 
     fn is_left_out(&self, kind: &Kind) -> bool {
         match kind {
-            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.devices,
+            Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.settings.devices,
             Kind::HardLink(target) => self.left_out.contains(target),
             _ => false,
         }
@@ -105,26 +109,34 @@ impl Extraction {
         Ok(())
     }
 
-    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents.
+    /// Creates the links that waited for their files, then sets the attributes of directories except the root, children before parents. An
+    /// error of one entry goes to `problem`, which returns it if it ends the work.
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(super) fn finish_entries(&mut self) -> Result<(), Error> {
+    pub(crate) fn finish_entries(&mut self, problem: &mut dyn FnMut(Error) -> Result<(), Error>) -> Result<(), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
             if self.left_out.contains(&target) {
                 self.leave_out(&path)?;
                 continue;
             }
-            self.link(&path, &target).map_err(|refusal| self.refused(&path, refusal))?;
+            if let Err(refusal) = self.link(&path, &target) {
+                problem(self.unlinked(&path, &target, refusal))?;
+            }
         }
         let mut directories = std::mem::take(&mut self.directories);
         let extended = std::mem::take(&mut self.extended);
         let root = directories.remove(&b""[..]);
         let paths: BTreeSet<&Bytes> = directories.keys().chain(extended.keys()).collect();
         for &path in paths.iter().rev() {
-            self.enter(path)?;
+            if let Err(error) = self.enter(path) {
+                problem(error)?;
+                continue;
+            }
             match (directories.get(path), extended.get(path)) {
-                (Some((meta, xattrs)), _) => self.set_attributes_of_present(path, meta, xattrs)?,
+                (Some((meta, xattrs)), _) => {
+                    self.set_attributes_of_present(path, meta, xattrs).or_else(&mut *problem)?
+                }
                 (None, Some(&mode)) => self.restore_mode_of_present(mode),
                 (None, None) => {}
             }
@@ -134,7 +146,7 @@ impl Extraction {
     }
 
     /// Adds warnings of the tar.
-    pub(super) fn add_warnings(&mut self, warnings: Vec<String>) {
+    pub(crate) fn add_warnings(&mut self, warnings: Vec<String>) {
         self.warnings.extend(warnings);
     }
 
@@ -142,8 +154,8 @@ impl Extraction {
     ///
     /// # Errors
     /// As [`Extraction::entry`].
-    pub(super) fn finish(mut self) -> Result<(LrzTreeCounts, Vec<String>), Error> {
-        let root = self.directories.remove(&b""[..]).filter(|_| self.restore.destination);
+    pub(crate) fn finish(mut self) -> Result<(TarTreeCounts, Vec<String>), Error> {
+        let root = self.directories.remove(&b""[..]).filter(|_| self.settings.restore.destination);
         if let Some((meta, xattrs)) = root {
             self.enter(b"")?;
             match self.root.attributes().set_mode(meta.mode & 0o777) {
@@ -171,6 +183,13 @@ impl Extraction {
 
     fn refused(&self, path: &[u8], refusal: Refusal) -> Error {
         Error::Output { path: self.path(path), action: refusal.action(), cause: refusal.cause() }
+    }
+
+    fn check_cancelled(&self) -> Result<(), Error> {
+        if self.settings.cancel.is_cancelled() {
+            return Err(packline_tree::Error::Work(WorkFault::Cancelled).into());
+        }
+        Ok(())
     }
 
     fn tell(&mut self, note: Warning) {
@@ -308,15 +327,16 @@ impl Extraction {
     ) -> Result<(), Error> {
         let mut at = 0;
         loop {
-            match source.read(&mut self.buffer)? {
-                Extent::Data(bytes) => {
-                    let written = file.write_at(&self.buffer[..bytes], at);
-                    written.map_err(|refusal| self.refused(&entry.path, refusal))?;
-                    at += bytes as u64;
-                }
-                Extent::Hole(bytes) => at += bytes,
+            let extent = source.read(&mut self.buffer)?;
+            let (length, written) = match extent {
+                Extent::Data(bytes) => (bytes as u64, file.write_at(&self.buffer[..bytes], at)),
+                Extent::Hole(bytes) if self.settings.sparse => (bytes, Ok(())),
+                Extent::Hole(bytes) => (bytes, write_zeros(file, at, bytes)),
                 Extent::End => break,
-            }
+            };
+            written.map_err(|refusal| self.refused(&entry.path, refusal))?;
+            at += length;
+            self.check_cancelled()?;
         }
         self.counts.content_bytes += size;
         file.set_size(size).map_err(|refusal| self.refused(&entry.path, refusal))
@@ -332,55 +352,6 @@ impl Extraction {
         self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
     }
 
-    /// Creates a further name, now or, if its file does not exist yet, at the end.
-    fn link_or_wait(&mut self, entry: &Entry, target: &Bytes) -> Result<(), Error> {
-        match self.link(&entry.path, target) {
-            Err(Refusal::Os(_, Errno::NOENT)) => {
-                self.keep(entry.path.len() + target.len())?;
-                self.links.push((entry.path.clone(), target.clone()));
-                Ok(())
-            }
-            linked => linked.map_err(|refusal| self.refused(&entry.path, refusal)),
-        }
-    }
-
-    fn link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
-        match self.try_link(path, target) {
-            Err(Refusal::Os(_, Errno::ACCESS)) => {
-                self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
-                if self.extend_present() {
-                    self.try_link(path, target)
-                } else {
-                    Err(Refusal::Os("cannot link", Errno::ACCESS))
-                }
-            }
-            linked => linked,
-        }
-    }
-
-    /// Creates a hard link, or a copy if the destination does not support hard links.
-    fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
-        let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
-        let to = self.open(parent)?;
-        let from = self.open(target_parent)?;
-        let linked = match from.link(target_name, &to, name) {
-            Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
-                to.unlink(name)?;
-                from.link(target_name, &to, name)
-            }
-            Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
-            linked => linked,
-        };
-        let Err(refusal) = linked else { return Ok(()) };
-        if !refusal.is_unlinkable() || from.copy_entry(target_name, &to, name).is_err() {
-            return Err(refusal);
-        }
-        self.counts.hard_links_copied += 1;
-        let warning = Warning::not_linked(&self.path(path), &refusal);
-        self.tell(warning);
-        Ok(())
-    }
-
     /// Sets the owner first, because that clears other attributes, and times last.
     fn set_attributes(
         &mut self,
@@ -390,17 +361,17 @@ impl Extraction {
         mode: Option<u16>,
         attributes: Attributes<'_>,
     ) -> Result<(), Error> {
-        if self.restore.owners {
+        if self.settings.restore.owners {
             attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.restore.xattrs {
+        if self.settings.restore.xattrs {
             self.set_xattrs(path, xattrs, attributes)?;
         }
         if let Some(mode) = mode {
-            let mode = if self.restore.set_id { mode } else { mode & 0o1777 };
+            let mode = if self.settings.restore.set_id { mode } else { mode & 0o1777 };
             attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
         }
-        if self.restore.times {
+        if self.settings.restore.times {
             attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;
         }
         Ok(())
@@ -438,4 +409,13 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(slash) => (&path[..slash], &path[slash + 1..]),
         None => (b"", path),
     }
+}
+
+fn write_zeros(file: &DestinationFile, start: u64, length: u64) -> Result<(), Refusal> {
+    let mut at = start;
+    zeros(length).try_for_each(|piece| {
+        let written = file.write_at(piece, at);
+        at += piece.len() as u64;
+        written
+    })
 }

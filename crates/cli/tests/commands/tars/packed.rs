@@ -1,0 +1,144 @@
+//! `packline pack` to a tar: other programs read all of it, and any source can be packed.
+
+use packline_testkit::Sandbox;
+
+use super::{assert_equal, shell, with_tree};
+use crate::sandbox;
+
+#[test]
+fn other_programs_unpack_the_tree() {
+    let Some(sandbox) = with_tree(61) else { return };
+    let sandbox = &sandbox;
+    for ending in ["tar", "tar.gz", "tar.xz", "tar.zst", "tar.bz2"] {
+        let name = format!("x.{ending}");
+        sandbox.good(&["pack", "-q", "source", &name]);
+        for reader in ["tar --xattrs --xattrs-include='*' --numeric-owner -p", "bsdtar --numeric-owner -p"] {
+            shell(sandbox, &format!("mkdir theirs && {reader} -C theirs -xf {name}"));
+            assert_equal(sandbox, &format!("{name} {reader}"), "source", "theirs");
+            sandbox.remove("theirs");
+        }
+        shell(sandbox, &format!("tar -C source -df {name}"));
+        sandbox.good(&["unpack", "-q", &name, "ours"]);
+        assert_equal(sandbox, &name, "source", "ours");
+        sandbox.remove("ours");
+        sandbox.good(&["verify", &name]);
+    }
+}
+
+#[test]
+fn every_source_becomes_the_same_tree() {
+    let Some(sandbox) = with_tree(62) else { return };
+    let sandbox = &sandbox;
+    sandbox.good(&["pack", "-q", "source", "i.erofs", "--kernel", "6.15"]);
+    sandbox.good(&["pack", "-q", "source", "x.tar"]);
+    sandbox.good(&["pack", "-q", "x.tar", "again.tar"]);
+    sandbox.good(&["pack", "-q", "i.erofs", "image.tar.zst"]);
+    sandbox.good(&["unpack", "-q", "x.tar", "unpacked.tar.gz"]);
+    sandbox.good(&["pack", "-q", "--order", "similar", "x.tar", "ordered.tar"]);
+    shell(
+        sandbox,
+        "$P pack -q --format tar - - < x.tar > stream.tar; $P pack -q --format tar -c zstd source - > packed.tar.zst",
+    );
+    for name in ["again.tar", "image.tar.zst", "unpacked.tar.gz", "ordered.tar", "stream.tar", "packed.tar.zst"] {
+        sandbox.good(&["unpack", "-q", name, "ours"]);
+        assert_equal(sandbox, name, "source", "ours");
+        sandbox.remove("ours");
+        shell(
+            sandbox,
+            &format!("mkdir theirs; tar --xattrs --xattrs-include='*' --numeric-owner -p -C theirs -xf {name}"),
+        );
+        assert_equal(sandbox, name, "source", "theirs");
+        sandbox.remove("theirs");
+    }
+    assert!(sandbox.read("x.tar") == sandbox.read("again.tar"), "a tar of a tar has other bytes");
+    assert!(sandbox.read("x.tar") == sandbox.read("stream.tar"), "a tar of a stream has other bytes");
+}
+
+fn small() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write("one/a", "a");
+    sandbox.write("one/d/b", "b");
+    sandbox.write("two/a", "new");
+    sandbox
+}
+
+fn names(sandbox: &Sandbox, tar: &str) -> Vec<String> {
+    sandbox.good(&["list", tar]).text().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn sources_are_combined_as_for_images() {
+    let sandbox = small();
+    sandbox.good(&["pack", "-q", "one", "two", "beside.tar"]);
+    assert_eq!(names(&sandbox, "beside.tar"), [".", "one", "one/a", "one/d", "one/d/b", "two", "two/a"]);
+    sandbox.good(&["pack", "-q", "--overlay", "one", "two", "over.tar.zst"]);
+    assert_eq!(sandbox.good(&["cat", "over.tar.zst", "a"]).text(), "new");
+    sandbox.good(&["pack", "-q", "-x", "d", "one", "less.tar"]);
+    assert_eq!(names(&sandbox, "less.tar"), [".", "a"]);
+    sandbox.good(&["pack", "-q", "--root-becomes", "one", "beside.tar", "root.tar"]);
+    assert_eq!(names(&sandbox, "root.tar"), [".", "a", "d", "d/b"]);
+    sandbox.write("manifest", "/made d 755 7 8\n");
+    sandbox.good(&["pack", "-q", "--uid", "1", "--mtime", "5", "--manifest", "manifest", "one", "made.tar"]);
+    let listed = sandbox.good(&["list", "--json", "made.tar"]).text();
+    assert!(listed.lines().all(|line| line.contains("\"uid\":1") && line.contains("\"mtime\":5")), "{listed}");
+    assert!(names(&sandbox, "made.tar").contains(&"made".to_string()));
+    let counted = sandbox.good(&["pack", "--dry-run", "one", "never.tar"]);
+    assert!(counted.stderr.contains("2 files") && !sandbox.at("never.tar").exists(), "{counted:?}");
+}
+
+#[test]
+fn sockets_are_left_out_with_one_warning() {
+    let sandbox = small();
+    let _one = std::os::unix::net::UnixListener::bind(sandbox.at("one/s1")).unwrap();
+    let _two = std::os::unix::net::UnixListener::bind(sandbox.at("one/s2")).unwrap();
+    std::fs::hard_link(sandbox.at("one/s2"), sandbox.at("one/s3")).unwrap();
+    let ran = sandbox.good(&["pack", "one", "x.tar"]);
+    assert!(
+        ran.stderr.contains("3 sockets are left out, because a tar cannot hold them (the first is s1)"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(names(&sandbox, "x.tar"), [".", "a", "d", "d/b"]);
+}
+
+#[test]
+fn options_of_images_are_rejected() {
+    let sandbox = small();
+    let cases: [(&[&str], &str); 9] = [
+        (&["--verify"], "--verify"),
+        (&["--cache", "cache"], "--cache"),
+        (&["--base", "old.sqfs"], "--base"),
+        (&["--verity"], "--verity"),
+        (&["-b", "64K"], "--block-size"),
+        (&["--kernel", "6.1"], "--kernel"),
+        (&["--smallest"], "--smallest"),
+        (&["--offset", "4K"], "--offset"),
+        (&["-c", "lz4"], "--codec"),
+    ];
+    for (options, named) in cases {
+        let message = sandbox.bad(2, &[&["pack", "one", "x.tar"], options].concat());
+        assert!(message.contains(named), "{options:?}: {message}");
+        assert!(!sandbox.at("x.tar").exists(), "{options:?}");
+    }
+    let message = sandbox.bad(2, &["pack", "one", "x.tar.lz4"]);
+    assert!(message.contains("a tar compressed with lz4, which pack does not write"), "{message}");
+}
+
+#[test]
+fn outputs_follow_the_rules_of_images() {
+    let sandbox = small();
+    sandbox.good(&["pack", "-q", "one", "x.tar"]);
+    let before = sandbox.read("x.tar");
+    assert!(sandbox.bad(1, &["pack", "two", "x.tar"]).contains("--force"));
+    assert!(sandbox.bad(1, &["pack", "-f", "x.tar", "x.tar"]).contains("x.tar"));
+    assert!(sandbox.bad(1, &["unpack", "-f", "x.tar", "x.tar"]).contains("x.tar"));
+    assert!(sandbox.read("x.tar") == before);
+    // A tar in its own directory is left out.
+    sandbox.good(&["pack", "-q", "one", "one/self.tar"]);
+    assert_eq!(names(&sandbox, "one/self.tar"), [".", "a", "d", "d/b"]);
+    sandbox.good(&["pack", "-q", "-f", "two", "x.tar"]);
+    assert_eq!(names(&sandbox, "x.tar"), [".", "a"]);
+    sandbox.write("cut.tar", &before[..700]);
+    sandbox.bad(1, &["pack", "cut.tar", "new.tar.zst"]);
+    assert!(!sandbox.at("new.tar.zst").exists());
+}

@@ -1,0 +1,119 @@
+//! `packline unpack` makes the tree that GNU tar makes.
+
+use super::{assert_equal, shell, with_tree};
+
+/// Archivers whose tars are unpacked, as commands that write `x.tar` from `source`.
+const WRITERS: [&str; 4] = [
+    "tar --format=pax --xattrs --xattrs-include='*' --sparse -C source -cf x.tar .",
+    "tar --format=gnu --sparse -C source -cf x.tar .",
+    "tar --format=pax --xattrs --xattrs-include='*' -C source -cf x.tar --transform 's,^\\./,,' .",
+    "bsdtar --format pax -C plain -cf x.tar .",
+];
+
+#[test]
+fn unpacks_tars_as_gnu_tar_does() {
+    let Some(sandbox) = with_tree(51) else { return };
+    let sandbox = &sandbox;
+    // bsdtar takes only names in UTF-8.
+    shell(
+        sandbox,
+        "mkdir plain && cp -a source/precise source/holes plain && ln plain/precise plain/linked && mkfifo -m 640 plain/pipe",
+    );
+    shell(
+        sandbox,
+        "mkdir -p plain/$(printf '%0120d' 7)/$(printf '%0120d' 8) && ln -s ../precise plain/$(printf '%0120d' 7)/link",
+    );
+    for writer in WRITERS {
+        shell(sandbox, writer);
+        shell(sandbox, "mkdir theirs && tar --xattrs --xattrs-include='*' --numeric-owner -p -C theirs -xf x.tar");
+        sandbox.good(&["unpack", "-q", "x.tar", "ours"]);
+        assert_equal(sandbox, writer, "theirs", "ours");
+        sandbox.remove("ours");
+        shell(sandbox, "umask 077; $P unpack -q - ours < x.tar; cat x.tar | $P unpack -q - piped");
+        assert_equal(sandbox, "standard input", "theirs", "ours");
+        assert_equal(sandbox, "a pipe", "theirs", "piped");
+        ["ours", "theirs", "piped"].iter().for_each(|name| sandbox.remove(name));
+    }
+}
+
+#[test]
+fn unpacks_each_compression() {
+    let Some(sandbox) = with_tree(52) else { return };
+    let sandbox = &sandbox;
+    shell(sandbox, "tar --format=pax --xattrs --xattrs-include='*' --sparse -C source -cf x.tar .");
+    for program in ["gzip", "xz", "zstd", "bzip2", "lz4"] {
+        if !packline_testkit::tools::need(&[program]) {
+            continue;
+        }
+        shell(sandbox, &format!("{program} -c < x.tar > x.tar.z"));
+        for options in ["-j 0", "-j 3", "-j 7 --mem 64M"] {
+            shell(sandbox, &format!("$P unpack -q {options} x.tar.z ours"));
+            assert_equal(sandbox, program, "source", "ours");
+            sandbox.remove("ours");
+        }
+        shell(sandbox, "cat x.tar.z | $P unpack -q - ours");
+        assert_equal(sandbox, program, "source", "ours");
+        sandbox.remove("ours");
+    }
+}
+
+#[test]
+fn holes_stay_holes() {
+    let Some(sandbox) = with_tree(53) else { return };
+    let sandbox = &sandbox;
+    let blocks = |file: &str| -> u64 { shell(sandbox, &format!("stat -c %b {file}")).trim().parse().unwrap() };
+    assert!(blocks("source/holes") < 100, "{}", blocks("source/holes"));
+    shell(sandbox, "tar --format=pax --sparse -C source -cf theirs.tar holes");
+    sandbox.good(&["pack", "-q", "source", "ours.tar"]);
+    sandbox.good(&["pack", "-q", "source", "dense.tar", "--no-sparse"]);
+    for tar in ["theirs.tar", "ours.tar"] {
+        sandbox.good(&["unpack", "-q", tar, "out"]);
+        assert!(blocks("out/holes") < 100, "{tar}: {}", blocks("out/holes"));
+        shell(sandbox, "cmp source/holes out/holes");
+        sandbox.remove("out");
+        sandbox.good(&["unpack", "-q", "--no-sparse", tar, "out"]);
+        assert!(blocks("out/holes") > 6000, "{tar}: {}", blocks("out/holes"));
+        shell(sandbox, "cmp source/holes out/holes");
+        sandbox.remove("out");
+    }
+    let size = |name: &str| sandbox.at(name).metadata().unwrap().len();
+    assert!(size("dense.tar") > size("ours.tar") + (2 << 20), "{} {}", size("dense.tar"), size("ours.tar"));
+}
+
+#[test]
+fn the_last_entry_of_a_name_is_unpacked() {
+    let Some(sandbox) = with_tree(54) else { return };
+    let sandbox = &sandbox;
+    shell(sandbox, "mkdir one two; echo first > one/file; echo x > one/kind");
+    shell(sandbox, "echo second > two/file; chmod 600 two/file; ln -s file two/kind");
+    shell(sandbox, "tar -C one -cf x.tar file kind; tar -C two -rf x.tar file kind");
+    sandbox.good(&["unpack", "-q", "x.tar", "out"]);
+    assert_eq!(sandbox.read_text("out/file"), "second\n");
+    assert_eq!(shell(sandbox, "stat -c %a out/file; readlink out/kind"), "600\nfile\n");
+}
+
+#[test]
+fn reports_whiteouts_and_options_without_effect() {
+    let Some(sandbox) = with_tree(55) else { return };
+    let sandbox = &sandbox;
+    shell(sandbox, "mkdir layer && touch layer/.wh.gone layer/kept && tar -C layer -cf x.tar .");
+    let ran = sandbox.good(&["unpack", "x.tar", "out"]);
+    assert!(ran.stderr.contains("1 whiteout of a layer (.wh.NAME), unpacked as plain files"), "{ran:?}");
+    assert!(sandbox.at("out/.wh.gone").exists());
+    for (words, named) in [
+        (&["unpack", "--dedupe", "reflink", "x.tar", "new"][..], "--dedupe"),
+        (&["unpack", "--device", "x.tar", "x.tar", "new"], "--device"),
+        (&["unpack", "-c", "gzip", "x.tar", "new"], "--compress"),
+        (&["unpack", "--no-times", "x.tar", "new.tar"], "--no-times"),
+        (&["unpack", "--continue", "x.tar", "new.tar"], "--continue"),
+    ] {
+        let message = sandbox.bad(2, words);
+        assert!(message.contains(named), "{words:?}: {message}");
+        assert!(!sandbox.at("new").exists() && !sandbox.at("new.tar").exists(), "{words:?}");
+    }
+    let stdout = sandbox.good(&["unpack", "--json", "x.tar", "counted"]).text();
+    assert!(stdout.contains("\"entries\":2") && stdout.contains("\"errors\":0"), "{stdout}");
+    // The default destination is the name without its ending.
+    sandbox.good(&["unpack", "-q", "x.tar"]);
+    assert!(sandbox.at("x/kept").exists());
+}

@@ -163,7 +163,7 @@ impl<'s> Writer<'s> {
             record,
             device: None,
         };
-        let packer = options.compress_directories.then(|| Packer { workers: &mut workers, options: &data_options });
+        let packer = options.compress_directories.then_some(Packer { workers: &mut workers, options: &data_options });
         let metadata = write_metadata(&mut *sink, written, &source, packer)?;
         let verifying = &mut |done, total| observer.verifying(done, total);
         let read_back = workers.finish(sink, metadata.written, &metadata.superblock, verifying);

@@ -177,7 +177,7 @@ fn a_directory_with_whiteouts_is_marked_for_overlayfs() {
 fn excluded_paths_may_have_slashes_and_are_named_if_nothing_matches() {
     let sandbox = sandbox();
     for name in ["a/f", "a/g", "x"] {
-        sandbox.write(&format!("t/{name}"), name);
+        sandbox.write(format!("t/{name}"), name);
     }
     sandbox.shell("tar -C t -cf t.tar .");
     for source in [&["t"][..], &["--tar=f", "t.tar"]] {

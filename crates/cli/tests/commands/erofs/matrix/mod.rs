@@ -58,7 +58,7 @@ impl Codec {
         }
         let has_packed = is_compressed && (major, minor) >= (6, 1) && !without.contains(&"--no-fragments");
         // Both forms of images come with compressed directories and without.
-        let directories = (has_packed && number / 2 % 2 == 0).then_some("--compress-directories");
+        let directories = (has_packed && (number / 2).is_multiple_of(2)).then_some("--compress-directories");
         let kernel = format!("{major}.{minor}");
         let words = ["-c", self.name, "--kernel", &kernel, "-b", block];
         words.iter().chain(without).chain(&directories).map(|word| word.to_string()).collect()

@@ -59,7 +59,7 @@ const OF_SQUASHFUSE: [(&str, &str); 5] = [
 /// The statuses of dump.erofs.
 const OF_DUMP_EROFS: [(&str, &str); 5] = [
     ("0", "Success. A closed pipe is not an error"),
-    ("1", "A part of the image, or the output, failed, or the image has no such inode or path"),
+    ("1", "A part of the image is missing or damaged, the output failed, or there is no such inode or path"),
     ("234", "Wrong usage, or the superblock is not one of an EROFS image that can be read"),
     ("251", "The file ends before the end of the superblock"),
     (

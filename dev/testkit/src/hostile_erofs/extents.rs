@@ -139,7 +139,33 @@ fn odd() -> Vec<Specimen> {
             draft.of_node(&Node::new(FILE, FULL, 8192).tail(&[&header[..], &records].concat()))
         }),
         new("odd-extents-4-many", "", "500,000 records of 4 bytes, whose positions are sums", many),
+        new("odd-extents-files-of-holes", "", "30 files of 2^50 bytes, each a hole", files_of_holes),
+        new("odd-extents-of-one-cluster", "", "300 extents of 8 MiB, all in one cluster of zeros", one_cluster),
     ]
+}
+
+fn files_of_holes() -> Vec<u8> {
+    let mut draft = Draft::compressed();
+    draft.set(INCOMPAT, 0x83).set(WIDE_ROOT, 0);
+    let tail = [&[1, 0, 0, 0, RECORDS_16, 0, 0, 0][..], &[0; 8], &record(0, 0, 0)].concat();
+    let node = Node::new(FILE, FULL, 1 << 50).tail(&tail);
+    let files: Vec<(String, Ino)> = (0..30).map(|number| (format!("f{number:02}"), draft.node(&node))).collect();
+    let entries: Vec<(&[u8], Ino)> = files.iter().map(|(name, ino)| (name.as_bytes(), *ino)).collect();
+    let root = draft.directory(&entries);
+    draft.build(root)
+}
+
+fn one_cluster() -> Vec<u8> {
+    const COUNT: u32 = 300;
+    const CONTENT: u32 = 8 << 20;
+    let zeros = zstd_repeat(17, 0, CONTENT as usize);
+    let mut draft = Draft::compressed();
+    draft.store(&zeros);
+    draft.set(INCOMPAT, 0xa3).set(WIDE_ROOT, 0);
+    let mut tail = vec![COUNT as u8, (COUNT >> 8) as u8, 0, 0, RECORDS_16, 0, 0, 0];
+    tail.resize(16, 0);
+    (0..COUNT).for_each(|number| tail.extend(record(ZSTD | zeros.len() as u32, 4096, number * CONTENT)));
+    draft.of_node(&Node::new(FILE, FULL, u64::from(COUNT) * u64::from(CONTENT)).tail(&tail))
 }
 
 /// A file of holes of 4 KiB, then one cluster.

@@ -295,6 +295,19 @@ fn dump_prints_what_the_installed_release_prints() {
     });
 }
 
+/// The superblock is whole, but the root directory is missing.
+#[test]
+fn dump_of_a_cut_image_fails() {
+    let sandbox = with_samples();
+    for (name, bytes) in SAMPLES {
+        sandbox.write("cut", &bytes[..2048]);
+        for arguments in [&[][..], &["-S"], &["--path=/a/text", "-e"], &["--path=/a/text", "--cat"]] {
+            let message = sandbox.bad(1, &[&["dump.erofs"], arguments, &["cut"]].concat());
+            assert!(message.contains("cut: the image is cut off: 2048 of "), "{name}, {arguments:?}: {message}");
+        }
+    }
+}
+
 /// Changed bytes lead to errors, not to panics or endless runs.
 #[test]
 fn damaged_metadata_ends_with_an_error() {

@@ -58,6 +58,7 @@ impl Command for DumpErofs {
     const DIFFERENCES: &'static [&'static str] = &[
         "An image named - is read from standard input. An image in a pipe is first stored in TMPDIR.",
         "A failure of -S, -e, --ls, --cat, --nid or --path exits with 1; 1.9.3 prints the error and exits with 0.",
+        "An image that is cut off before the end of its root directory fails; 1.9.3 prints its superblock.",
         "-e, --ls and --cat without --nid or --path, and --cat together with another output, are wrong usage; 1.9.3 \
          exits with 0.",
         "--cat prints only regular files.",
@@ -100,7 +101,10 @@ impl DumpErofs {
     fn open(&self, io: &mut Io) -> Result<ErofsImage, Failure> {
         let place = self.place.place(io).map_err(|failure| Failure::Exit(INVALID, Box::new(failure)))?;
         let opened = place.open_erofs(SuperblockChecksum::Ignore, metadata_cache(None));
-        opened.map_err(|cause| Failure::Exit(status_of(&place), Box::new(cause.into())))
+        opened.map_err(|cause| match &cause {
+            Error::Read { cause: fault, .. } if fault.is_cut_off() => cause.into(),
+            _ => Failure::Exit(status_of(&place), Box::new(cause.into())),
+        })
     }
 
     /// Rejects options that contradict each other or lack another one.

@@ -131,6 +131,8 @@ pub fn run<T: Send>(
     resources.workers = control.workers.unwrap_or(resources.workers);
     let reports = &Mutex::new(Reports::default());
     let waiter = Waiter { control, token, reports };
+    // A short operation ends before the first tick.
+    waiter.pass_cancellation();
     let (running, ended) = channel();
     let ran = py.detach(move || {
         thread::scope(|scope| {
@@ -170,12 +172,17 @@ impl Waiter<'_> {
         }
     }
 
-    /// Handles signals, the caller's token and new reports.
-    fn look(&self, py: Python<'_>) -> PyResult<()> {
-        py.check_signals()?;
+    /// Cancels the operation if the caller's token is set.
+    fn pass_cancellation(&self) {
         if self.control.cancel.as_ref().is_some_and(|token| token.get().0.is_cancelled()) {
             self.token.cancel();
         }
+    }
+
+    /// Handles signals, the caller's token and new reports.
+    fn look(&self, py: Python<'_>) -> PyResult<()> {
+        py.check_signals()?;
+        self.pass_cancellation();
         let reports = std::mem::take(&mut *self.reports.lock().unwrap_or_else(PoisonError::into_inner));
         for warning in reports.warnings {
             WARN.import(py, "packline._errors", "warn")?.call1((warning,))?;

@@ -156,6 +156,19 @@ class Packing(inputs.TestCase):
         self.assertTrue(token.cancelled)
         self.assertEqual(os.listdir(), ["rootfs"])
 
+    def test_a_token_that_is_set_cancels_each_operation(self):
+        token = packline.CancelToken()
+        packline.pack({"a": b"a"}, "whole.sqfs", cancel=token)
+        image = packline.open("whole.sqfs")
+        token.cancel()
+        for action in (
+            lambda: packline.pack({"a": b"a"}, "a.sqfs", cancel=token),
+            lambda: image.unpack("unpacked", cancel=token),
+            lambda: image.verify(cancel=token),
+        ):
+            self.assertRaises(packline.CancelledError, action)
+        self.assertEqual(sorted(os.listdir()), ["rootfs", "whole.sqfs"])
+
     def test_ctrl_c_cancels(self):
         program = (
             "import packline, sys; sys.path.insert(0, sys.argv[1]); from test_pack import EndlessReader\n"

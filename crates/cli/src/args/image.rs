@@ -51,7 +51,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// An image, a block device with an image, a tar, a .lrz or .pln file, or a URL; - for standard input
+    /// An image, a block device with an image, a tar, a zip archive, a .lrz or .pln file, or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]

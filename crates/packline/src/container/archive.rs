@@ -26,7 +26,7 @@ use crate::sources::source::Source;
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
 /// The formats that are read, for messages.
-const READ: &str = "a SquashFS or EROFS image, a tar, a .lrz or a .pln file";
+const READ: &str = "a SquashFS or EROFS image, a tar, a zip archive, a .lrz or a .pln file";
 
 /// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -42,7 +42,7 @@ pub enum Archive {
     /// A .pln file, perhaps encrypted, not opened yet.
     #[cfg(feature = "pln")]
     Pln(Input),
-    /// A tar, plain or compressed.
+    /// A tar, plain or compressed, a zip archive, or a container image.
     Tar(OpenedTar),
 }
 
@@ -69,7 +69,7 @@ impl<'a> ArchiveOptions<'a> {
     }
 }
 
-/// A tar, plain or compressed.
+/// A tar, plain or compressed, a zip archive, or a container image, whose layers are merged.
 pub struct OpenedTar {
     /// The name in messages.
     pub display_path: PathBuf,
@@ -84,7 +84,7 @@ enum Content {
 }
 
 impl Archive {
-    /// Opens a file or stream. An image or .lrz file in a stream is stored first, in an unnamed temporary file.
+    /// Opens a file or stream. An image, a zip archive or a .lrz file in a stream is stored first, in an unnamed temporary file.
     ///
     /// # Errors
     /// [`Error`], with the name of the file; [`Error::Unrecognized`] for a stream of an unknown format.
@@ -135,7 +135,7 @@ impl Archive {
         }
     }
 
-    /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
+    /// Passes a tar, a zip archive, a container image, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
     /// a tar outside a .lrz file. Returns the warnings of the tar.
     ///
     /// # Errors
@@ -146,10 +146,10 @@ impl Archive {
         resources: &Resources,
         work: &mut TarWork<'_>,
     ) -> Result<Vec<String>, Error> {
-        let expected = "a SquashFS or EROFS image, a tar, or a .lrz file with one";
+        let expected = "a SquashFS or EROFS image, a tar, a zip archive, or a .lrz file with a tar";
         match self {
             Archive::Tar(tar) => {
-                let planned = examine(tar.source())?;
+                let planned = examine(tar.source(resources)?)?;
                 let limit = resources.memory;
                 let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).fixed);
                 let share = Share { threads: resources.workers, limit, spare };
@@ -168,7 +168,14 @@ impl Archive {
 impl OpenedTar {
     fn source(&mut self) -> Source {
         let name = self.display_path.escaped();
-        match &mut self.content {
+        let is_zip = self.kind == ContentKind::Zip;
+        Ok(match &mut self.content {
+            Content::File(file) if is_zip => {
+                Source::Zip { path: self.display_path.clone(), input: Arc::new(file.clone()) }
+            }
+            Content::Stored(input) if is_zip => {
+                Source::Zip { path: self.display_path.clone(), input: Arc::clone(input) }
+            }
             Content::File(file) => Source::opened_tar(file.clone()),
             Content::Stored(input) => Source::tar_reader(name, InputStream::new(Arc::clone(input), 0)),
             Content::Stream(stream) => {
@@ -190,7 +197,7 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
         Some(ContentKind::Lrz) => lrz_open_file(&file, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
         Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::Opened(file))),
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => Ok(tar(kind)),
+        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) => Ok(tar(kind)),
         _ => match place.open(metadata_cache(options.resources.memory)) {
             Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
             opened => opened.map(Archive::Image),
@@ -267,7 +274,7 @@ pub(crate) fn of_stored(
         Some(ContentKind::Lrz) if options.offset.is_none() => {
             lrz_open_input(&path, stored, options.password).map(Archive::Lrz)
         }
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if options.offset.is_none() => {
+        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) if options.offset.is_none() => {
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {

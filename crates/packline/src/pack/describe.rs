@@ -96,10 +96,11 @@ pub(super) fn describe(
     Ok(Described { source, setup })
 }
 
-/// Rejects an output that is the input, if it is written in place or is a tar. If packing failed late, little of the tar would be left.
+/// Rejects an output that is the input, if it is written in place or is a tar or a zip archive. If packing failed late, little of the archive
+/// would be left.
 fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
     match source {
-        Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
+        Source::TarFile { path, .. } | Source::Zip { path, .. } => Ok(must_differ(path, output)?),
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! `packline pack` packs directories, tars, images or standard input into an image.
+//! `packline pack` packs directories, tars, zip archives, images or standard input into an image.
 
 mod attributes;
 mod erofs;
@@ -38,7 +38,7 @@ use sources::{Layers, SourceOpener};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The directories, tars, images, container images or files to pack, then the image to write; - is standard input or output
+    /// The directories, tars, zip archives, images, container images or files to pack, then the image to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ struct OutputOptions {
 /// The text after the options in the help, and the sections of the manual page before the language of patterns. [`Pack::details`]
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
-SOURCE is a directory, a tar (plain or compressed), an image, the URL of one (https://HOST/FILE), a container image \
+SOURCE is a directory, a tar (plain or compressed), a zip archive, an image, the URL of one (https://HOST/FILE), a container image \
 (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
 an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
@@ -135,6 +135,13 @@ and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque o
 # Container images\n\
 TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
 from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
+# Zip archives\n\
+Entries are packed in the order of the archive. Contents may be stored, or compressed with deflate, bzip2, lzma, xz or zstd. \
+packline rejects encrypted entries and archives of several parts. Times of MS-DOS have no time zone; they are taken as \
+UTC, unless the archive has exact times too. Files without permissions of Unix get mode 644, directories 755; entries \
+without owners belong to root. Among several sources, a zip archive is stored as a file, because documents and \
+programs are zip archives too. A zip archive from a pipe is first written to an unnamed temporary file in TMPDIR or \
+/var/tmp.\n\
 digests of layers before it begins the image.\n\
 # Lists of files\n\
 --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
@@ -469,19 +476,6 @@ impl Pack {
             }
         }
     }
-}
-
-/// Returns a hint for values that come from the command lines of other programs.
-fn codec_hint(codec: Option<&str>) -> String {
-    let (name, parameters) = codec.unwrap_or_default().split_once(':').unwrap_or((codec.unwrap_or_default(), ""));
-    if name == "omp" {
-        return "; -c is the codec, and 'packline mksquashfs' takes -comp".to_string();
-    }
-    if name == "deflate" {
-        return "; gzip is the codec that EROFS calls deflate".to_string();
-    }
-    let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
-    if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }
 }
 
 /// The options that need another one, and the other one.

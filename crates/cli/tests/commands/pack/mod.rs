@@ -15,3 +15,4 @@ mod offset;
 mod order;
 mod reports;
 mod sharing;
+mod zip;

@@ -66,6 +66,7 @@ pub(super) fn describe(
         return Err(not_appended());
     }
     check_device(&image)?;
+    begin_after_prepended(&mut image)?;
     let valid = image.options.validate();
     valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let PackTarget::Output(Output::File { .. }) = target {
@@ -92,6 +93,9 @@ pub(super) fn describe(
     let rule = if leaves_out { image.changes.take_rule() } else { keep_all() };
     let is_filtered = !leaves_out && is_filtered(&source, &image.changes);
     let inputs = ReadInputs::default();
+    if let Some(prepended) = &image.prepended {
+        prepended.watch(&inputs);
+    }
     let setup = Setup { display_path, image, contents, replaced_input, rule, is_filtered, excludes, resources, inputs };
     Ok(Described { source, setup })
 }
@@ -120,6 +124,17 @@ fn check_device(image: &ImageRequest) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Begins the image after the bytes of another file.
+fn begin_after_prepended(image: &mut ImageRequest) -> Result<(), Error> {
+    let Some(prepended) = &image.prepended else { return Ok(()) };
+    if image.offset != 0 {
+        let what = "an offset of an image that begins after the bytes of another file".to_string();
+        return Err(Error::Request { what, expected: "an offset of 0".to_string() });
+    }
+    image.offset = prepended.length();
+    Ok(())
 }
 
 fn not_appended() -> Error {

@@ -17,6 +17,7 @@ use packline_tree::Meta;
 
 use super::bases::BaseImage;
 use super::image_options::ImageOptions;
+use super::prepended::Prepended;
 use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::changes::Changes;
@@ -61,6 +62,9 @@ pub struct ImageRequest {
     pub append_to: Option<AppendTo>,
     /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
     pub offset: u64,
+    /// Bytes before the image, instead of [`ImageRequest::offset`], which must be 0. The image begins right after them. A new file may be
+    /// executed if the file with the bytes may be. The output must not be a block device.
+    pub prepended: Option<Prepended>,
     /// How a tar is read, except its name and meter.
     pub tar: TarOptions,
     /// Changes of entries. A directory source excludes entries itself.
@@ -142,6 +146,7 @@ impl ImageRequest {
             options: options.into(),
             append_to: None,
             offset: 0,
+            prepended: None,
             tar: TarOptions::default(),
             changes: Changes::default(),
             pseudo: None,

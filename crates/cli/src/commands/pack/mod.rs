@@ -1,11 +1,13 @@
 //! `packline pack` packs directories, tars, zip archives, images or standard input into an image.
 
 mod attributes;
+mod codec_errors;
 mod erofs;
 mod lrz;
 mod manifest;
 pub(super) mod options;
 mod order;
+mod prepend;
 mod sources;
 
 use std::ffi::OsString;
@@ -13,7 +15,6 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_codec::CodecError;
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
@@ -28,10 +29,12 @@ use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
 use crate::ui::{report, target};
 use attributes::Attributes;
+use codec_errors::{codec_hint, not_smallest};
 use erofs::ErofsOptions;
 use manifest::{Definitions, Manifest};
 use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected};
 use order::OrderOptions;
+use prepend::prepended;
 use sources::{Layers, SourceOpener};
 
 /// Pack directories, tars, images or standard input into an image
@@ -132,9 +135,6 @@ were replaced.\n\
 In layers, options for directories apply to each directory, and options for tars to each tar and container \
 layer. --exclude leaves entries out of each source; --remove removes entries from the merged result. Whiteouts are the files .wh.NAME \
 and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
-# Container images\n\
-TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
-from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
 # Zip archives\n\
 Entries are packed in the order of the archive. Contents may be stored, or compressed with deflate, bzip2, lzma, xz or zstd. \
 packline rejects encrypted entries and archives of several parts. Times of MS-DOS have no time zone; they are taken as \
@@ -142,6 +142,9 @@ UTC, unless the archive has exact times too. Files without permissions of Unix g
 without owners belong to root. Among several sources, a zip archive is stored as a file, because documents and \
 programs are zip archives too. A zip archive from a pipe is first written to an unnamed temporary file in TMPDIR or \
 /var/tmp.\n\
+# Container images\n\
+TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
+from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
 digests of layers before it begins the image.\n\
 # Lists of files\n\
 --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
@@ -163,6 +166,10 @@ stable layout save less.\n\
 zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
 packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
 there.\n\
+--prepend writes another file before the image, and the image begins right after it, without padding, where the runtime of an \
+AppImage looks for it. --prepend keep repacks an AppImage: the only SOURCE is a file in which an image follows other \
+bytes. A new IMAGE may be executed if FILE (or SOURCE) may be; a replaced file keeps its permissions. A name that is \
+keep is written ./keep. A loop device needs an image at a multiple of 512 bytes: pad FILE with truncate -s %4096.\n\
 # EROFS images\n\
 Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the \
 content of a cluster, which is the unit of compression; Linux reads whole clusters. In images for Linux before 6.15, a \
@@ -311,6 +318,7 @@ impl Pack {
         }
         if let PackContainer::Image(image) = &mut options {
             image.changes = changes;
+            image.prepended = prepended(self.layout.prepend.as_deref(), &source)?;
             self.fill_image(image, invocation)?;
             if !self.output.dry_run && image.options.looks_up() {
                 image.cache = self.cache.open(resources.workers > 0, io)?;
@@ -361,6 +369,9 @@ impl Pack {
     fn refuse_hash_tree(&self, invocation: &Invocation) -> Result<(), Failure> {
         if self.verity.is_given() && self.image().as_os_str() == "-" {
             return Err(wrong("verity", "the image goes to standard output; write it to a file"));
+        }
+        if self.verity.is_given() && self.layout.prepend.is_some() {
+            return Err(wrong("verity", "cannot be used with --prepend: the image would not begin at byte 0"));
         }
         if self.verity.is_given() && invocation.has("no-pad") {
             return Err(wrong("verity", "cannot be used with --no-pad"));
@@ -481,13 +492,3 @@ impl Pack {
 /// The options that need another one, and the other one.
 const NEED: [(&str, &str); 3] =
     [("no-symlink-retarget", "root-becomes"), ("base-any", "base"), ("run-commands", "manifest")];
-
-/// Returns the failure for a parameter that --smallest chooses.
-fn not_smallest(error: CodecError) -> Failure {
-    match error {
-        CodecError::Conflict { found, .. } => {
-            wrong("smallest", format!("cannot be used with {found}; leave out the parameter"))
-        }
-        other => wrong("smallest", other),
-    }
-}

@@ -73,8 +73,14 @@ impl Command for Cat {
         let path = &self.place.image;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let identity = input.opened_file().and_then(OpenedFile::identity);
-        let mut archive = self.place.offset.open_input(path, input, true, &resources, io)?;
+        let (mut archive, identity) = match self.place.offset.container_image(path)? {
+            Some(archive) => (archive, None),
+            None => {
+                let input = image::input(path, io)?;
+                let identity = input.opened_file().and_then(OpenedFile::identity);
+                (self.place.offset.open_input(path, input, true, &resources, io)?, identity)
+            }
+        };
         refuse_keys(&archive, invocation)?;
         if !self.paths.is_empty()
             && let Archive::Pln(file) = archive

@@ -4,6 +4,8 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(feature = "oci")]
+use packline_archives::oci::OciPlace;
 use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
@@ -81,6 +83,8 @@ enum Content {
     File(OpenedFile),
     Stream(Box<dyn Read + Send>),
     Stored(Arc<dyn packline_runtime::Input>),
+    #[cfg(feature = "oci")]
+    Layers(OciPlace),
 }
 
 impl Archive {
@@ -109,6 +113,20 @@ impl Archive {
         options: &ArchiveOptions<'_>,
     ) -> Result<Archive, Error> {
         in_pln::open(file, identities, options)
+    }
+
+    /// A container image at `place`, which is called `path` in messages. Its layers are stored each time that it is read.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a stream, which could be read only once.
+    #[cfg(feature = "oci")]
+    pub fn container_image(place: OciPlace, path: PathBuf) -> Result<Archive, Error> {
+        if place.is_stream() {
+            let what = format!("{}: a container image in a stream", path.escaped());
+            return Err(Error::Request { what, expected: "a directory or a file".to_string() });
+        }
+        let content = Content::Layers(place);
+        Ok(Archive::Tar(OpenedTar { display_path: path, kind: ContentKind::ContainerImage, content }))
     }
 
     /// The name in messages.
@@ -166,7 +184,8 @@ impl Archive {
 }
 
 impl OpenedTar {
-    fn source(&mut self) -> Source {
+    #[cfg_attr(not(feature = "oci"), allow(unused_variables, reason = "only container images are stored here"))]
+    fn source(&mut self, resources: &Resources) -> Result<Source, Error> {
         let name = self.display_path.escaped();
         let is_zip = self.kind == ContentKind::Zip;
         Ok(match &mut self.content {
@@ -181,7 +200,9 @@ impl OpenedTar {
             Content::Stream(stream) => {
                 Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
             }
-        }
+            #[cfg(feature = "oci")]
+            Content::Layers(place) => Source::oci(place, None, resources)?,
+        })
     }
 }
 

@@ -45,8 +45,6 @@ const MAGICS: &[(usize, &[u8], &str)] = &[
     (536, b"LVM2 001", "an LVM volume"),
     (512, b"EFI PART", "a disk image with a GPT partition table"),
     (4096, b"EFI PART", "a disk image with a GPT partition table"),
-    (0, b"PK\x03\x04", "a zip archive"),
-    (0, b"PK\x05\x06", "a zip archive"),
     (0, b"\x1f\x9d", "a file compressed with compress (.Z)"),
     (0, b"\xc7\x71", "a cpio archive"),
     (0, b"\x71\xc7", "a cpio archive"),
@@ -141,7 +139,7 @@ mod tests {
     #[test]
     fn zeros_text_and_tars_have_no_foreign_format() {
         let mut tar = with(257, b"ustar");
-        tar[..4].copy_from_slice(b"PK\x03\x04");
+        tar[..4].copy_from_slice(b"Rar!");
         for bytes in [Vec::new(), vec![0; 1 << 20], b"#!/bin/sh\n".repeat(2000), tar] {
             assert_eq!(foreign_format(&bytes), None);
         }

@@ -1,8 +1,9 @@
-//! Reads and writes archives as entries: tars and the compressed streams that contain them, container images, and layers that are
-//! merged into one tree.
+//! Reads and writes archives as entries: tars and the compressed streams that contain them, zip archives, container images, and layers
+//! that are merged into one tree.
 //!
 //! - `tar/` reads and writes tars of all dialects. `decompress/` opens a stream in any supported compression; `foreign.rs` names
 //!   formats that are not read.
+//! - `zip/` reads zip archives, with the decoders of `decompress/`.
 //! - `oci/` finds the layers of a container image.
 //! - `stack/` lists all layers, merges them and applies whiteouts. It then reads contents in the order of the result, or in a
 //!   requested order (`content_order.rs`). `similarity/` places similar contents next to each other, by sketches of contents
@@ -18,6 +19,7 @@ pub mod pipe;
 mod similarity;
 mod stack;
 pub mod tar;
+pub mod zip;
 
 pub use content_order::{ContentOrder, FileList, RestOrder};
 pub use foreign::{FOREIGN_HEAD, foreign_format};

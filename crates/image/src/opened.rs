@@ -59,6 +59,11 @@ impl OpenedImage {
         OpenedImage { volume: file_system.to_volume(), file_system, display_path, input: OpenedBytes(input) }
     }
 
+    /// Returns the bytes that the image is read from, also those before the image.
+    pub fn input(&self) -> Arc<dyn Input> {
+        Arc::clone(&self.input.0)
+    }
+
     /// Returns the entries of a selection, in the order of their paths. An error affects one entry; the others follow.
     pub fn entries<'s>(&'s self, selection: &'s Selection) -> ImageEntries<'s> {
         ImageEntries::new(self, selection)

@@ -104,6 +104,7 @@ pub mod requests {
     pub use crate::container::opened_file::OpenedFile;
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
     pub use crate::pack::image_options::ImageOptions;
+    pub use crate::pack::prepended::Prepended;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;
     pub use crate::pack::request::{EntryRequest, ImageRequest, PackContainer, PackRequest, TarRequest};

@@ -9,7 +9,7 @@ use super::lz4::{Lz4, Lz4Legacy};
 use super::{Format, Limits};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub consumed: usize,
     pub produced: usize,
     /// The stream has ended and its checksums are right.
@@ -17,13 +17,13 @@ pub(super) struct Step {
 }
 
 /// An error of a decoder, as the end of a sentence.
-pub(super) type Wrong = String;
+pub(crate) type Wrong = String;
 
 /// A decoder's failure, and the number of input bytes consumed before it.
-pub(super) type Failure = (Wrong, usize);
+pub(crate) type Failure = (Wrong, usize);
 
 /// A decoder of one stream (a member or a frame).
-pub(super) trait Engine {
+pub(crate) trait Engine {
     /// Decodes more of `input` into `output`. Neither must be used up. `last` says that no input follows.
     fn step(&mut self, input: &[u8], output: &mut [u8], last: bool) -> Result<Step, Failure>;
     /// Whether the number of consumed bytes is the position of an error. If not, the message names the start of the stream.
@@ -32,7 +32,7 @@ pub(super) trait Engine {
     }
 }
 
-pub(super) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>, Wrong> {
+pub(crate) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>, Wrong> {
     Ok(match format {
         Format::Gzip => Box::new(Gzip(flate2::Decompress::new_gzip(15))),
         Format::Bzip2 => Box::new(Bzip2(bzip2::Decompress::new(false))),
@@ -46,6 +46,12 @@ pub(super) fn engine(format: Format, limits: &Limits) -> Result<Box<dyn Engine>,
     })
 }
 
+/// A decoder of deflate data without a header and a checksum, as in zip archives.
+pub(crate) fn deflate() -> Box<dyn Engine> {
+    Box::new(Gzip(flate2::Decompress::new(false)))
+}
+
+/// A decoder of gzip, or of the deflate data in it.
 struct Gzip(flate2::Decompress);
 
 impl Engine for Gzip {

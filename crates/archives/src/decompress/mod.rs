@@ -15,7 +15,7 @@
 mod bits;
 mod bzip2;
 mod detect;
-mod engines;
+pub(crate) mod engines;
 mod fault;
 mod lz4;
 mod members;

@@ -7,7 +7,7 @@ use super::digest::Digest;
 use super::documents::{Config, DockerImage, parse};
 use super::layer::OciLayer;
 use super::layout::check_config;
-use super::{OciImage, OciOptions, choose, number, wrong};
+use super::{OciImage, OciOptions, choose, number, tags, wrong};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -39,27 +39,12 @@ fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<Doc
     found.and_then(|at| images.into_iter().nth(at)).ok_or_else(missing)
 }
 
-/// The index of the image that the tag selects: by its name, by the part after the colon if only one image has it, or by its
-/// number.
+/// The index of the image that the tag selects, or its number.
 fn position(images: &[DockerImage], tag: &str) -> Option<usize> {
-    let matching = |is_wanted: &dyn Fn(&str) -> bool| {
-        let all = images.iter().enumerate();
-        let wanted = all.filter(|(_, image)| image.repo_tags.iter().flatten().any(|found| is_wanted(found)));
-        wanted.map(|(at, _)| at).collect::<Vec<_>>()
-    };
-    let by_name = matching(&|found| names(found, tag)).first().copied();
-    let by_end = || match matching(&|found| found.rsplit_once(':').is_some_and(|(_, end)| end == tag))[..] {
-        [one] => Some(one),
-        _ => None,
-    };
-    by_name.or_else(by_end).or_else(|| number(tag))
-}
-
-/// Compares names without the registry and the tag that Docker and podman add.
-fn names(found: &str, tag: &str) -> bool {
-    let rest =
-        ["", "docker.io/", "docker.io/library/", "localhost/"].iter().filter_map(|prefix| found.strip_prefix(prefix));
-    rest.filter_map(|rest| rest.strip_prefix(tag)).any(|rest| rest.is_empty() || rest == ":latest")
+    let all = images.iter().enumerate();
+    let tags: Vec<(usize, &str)> =
+        all.flat_map(|(at, image)| image.repo_tags.iter().flatten().map(move |found| (at, found.as_str()))).collect();
+    tags::find(&tags, tag).or_else(|| number(tag))
 }
 
 /// The config. If its name is a digest, the digest is checked.
@@ -93,7 +78,7 @@ fn layer(blobs: &Blobs, name: &str, at: usize, path: &str, diff_id: &str) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::{digest_of, names};
+    use super::digest_of;
 
     #[test]
     fn knows_which_names_of_configs_are_digests() {
@@ -104,21 +89,6 @@ mod tests {
         }
         for path in ["config.json", "", "sha256:", "blobs/sha256/config", "x/config.json"] {
             assert_eq!(digest_of(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn names_need_not_be_whole() {
-        for (found, tag, expected) in [
-            ("docker.io/library/box:latest", "box", true),
-            ("docker.io/library/box:1", "box", false),
-            ("docker.io/library/box:1", "box:1", true),
-            ("localhost/box:latest", "box:latest", true),
-            ("quay.io/box:latest", "box", false),
-            ("quay.io/box:latest", "quay.io/box", true),
-            ("docker.io/library/box:1", "bo", false),
-        ] {
-            assert_eq!(names(found, tag), expected, "{found} {tag}");
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Finds an image in an image layout: index.json, indexes, the manifest, the config.
 
+use std::collections::BTreeSet;
+
 use packline_tree::Error;
 
 use super::blobs::Blobs;
 use super::digest::Digest;
 use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, Platform, parse};
 use super::layer::OciLayer;
-use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, wrong};
+use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, tags, wrong};
 
 /// Maximum nesting of indexes.
 const NESTED_MOST: usize = 4;
@@ -76,6 +78,13 @@ impl Layout<'_> {
         };
         let wanted = |found: &&Descriptor| found.tag() == Some(tag) || found.digest == tag;
         let mut found: Vec<Descriptor> = images.iter().filter(wanted).cloned().collect();
+        if found.is_empty() {
+            // All manifests with a tag are one image, for several platforms.
+            let all: BTreeSet<&str> = images.iter().filter_map(Descriptor::tag).collect();
+            let all: Vec<(usize, &str)> = all.into_iter().enumerate().collect();
+            let whole = tags::find(&all, tag).map(|at| all[at].1);
+            found.extend(images.iter().filter(|image| whole.is_some() && image.tag() == whole).cloned());
+        }
         if found.is_empty() {
             found.extend(number(tag).and_then(|at| images.get(at)).cloned());
         }

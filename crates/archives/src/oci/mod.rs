@@ -12,6 +12,7 @@ mod docker;
 mod documents;
 mod layer;
 mod layout;
+mod tags;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -41,7 +42,8 @@ enum Form {
 }
 
 /// The location of an image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE may be `-` for a
-/// stream. TAG is a tag, a digest, or `@N` for the image with number N in the list, from 0.
+/// stream. TAG is a tag, a digest, or `@N` for the image with number N in the list, from 0. The registry may be left out of a tag if
+/// only one image remains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciPlace {
     form: Form,

@@ -1,4 +1,4 @@
-//! Errors of one tar, with its name and the position.
+//! Errors of one archive, with its name and the position.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,11 +7,11 @@ use packline_tree::Error;
 
 /// The position of an error: the offset of the structure and, if known, the entry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ErrorPosition<'a> {
+pub(crate) struct ErrorPosition<'a> {
     pub input: &'a str,
     /// The entry's name. Empty if unknown.
     pub entry: &'a [u8],
-    /// Offset of the structure in the uncompressed tar in bytes.
+    /// Offset of the structure in the archive (in the uncompressed tar) in bytes.
     pub offset: u64,
 }
 
@@ -33,6 +33,6 @@ pub fn empty_input(input: &str) -> Error {
 }
 
 /// The error of a failed read, also by a decoder.
-pub(super) fn unreadable(input: &str, cause: io::Error) -> Error {
+pub(crate) fn unreadable(input: &str, cause: io::Error) -> Error {
     Error::Io { path: PathBuf::from(input), action: "cannot read", cause }
 }

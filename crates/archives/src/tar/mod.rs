@@ -33,6 +33,7 @@ mod write;
 
 pub(crate) use content::TarBookmark;
 pub use fault::empty_input;
+pub(crate) use fault::{ErrorPosition, unreadable};
 pub use open::{Meter, Metered, open_ahead, open_file, open_input, open_stream};
 pub use positions::{open_positions, open_positions_at};
 pub use reader::{MAX_EXTENDED, MAX_GLOBAL, MAX_LONG_NAME, TarSource};

@@ -1,4 +1,4 @@
-//! Reads tars and layers, and writes tars. One program, because linking is slow.
+//! Reads tars, zip archives and layers, and writes tars. One program, because linking is slow.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod stack;
@@ -9,3 +9,4 @@ mod tar_support;
 mod tar_tools;
 mod tar_write;
 mod tar_zoo;
+mod zip;

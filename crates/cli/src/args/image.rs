@@ -51,7 +51,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// An image, a block device with an image, a tar, a .lrz or .pln file, or a URL; - for standard input
+    /// An image, a block device with an image, a tar, a zip archive, a .lrz or .pln file, or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -135,6 +135,23 @@ fn no_devices(kind: ContentKind) -> Failure {
 }
 
 impl Offset {
+    /// Opens what is at `path`, which may be a container image too. `again` is whether it is read more than once.
+    pub fn open(&self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
+        match self.container_image(path)? {
+            Some(archive) => Ok(archive),
+            None => self.open_input(path, input(path, io)?, again, resources, io),
+        }
+    }
+
+    /// Opens a container image. `None` if something else is at `path`.
+    pub fn container_image(&self, path: &Path) -> Result<Option<Archive>, Failure> {
+        match (container_place(path), self.given()) {
+            (None, _) => Ok(None),
+            (Some(_), Some(long)) => Err(wrong(long, "has no effect on a container image")),
+            (Some(place), None) => Ok(Some(Archive::container_image(place, path.to_path_buf())?)),
+        }
+    }
+
     /// Opens an `input` that [`input`] opened at `path`. Asks for the password of an encrypted file. `again` is whether a tar is read more
     /// than once.
     pub fn open_input(
@@ -214,12 +231,17 @@ impl Offset {
     }
 }
 
-/// Rejects a container image, unless a file has such a name.
+/// Returns the place of a container image, unless a file has such a name.
+fn container_place(path: &Path) -> Option<OciPlace> {
+    OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
+}
+
+/// Rejects a container image.
 fn refuse_container_image(path: &Path) -> Result<(), Failure> {
-    if OciPlace::parse(path.as_os_str()).is_none() || path.exists() {
+    if container_place(path).is_none() {
         return Ok(());
     }
-    let hint = "only 'packline pack' reads container images; pack it first";
+    let hint = "only packline pack, list, cat and du read container images; pack it first";
     Err(Failure::usage(format!("{}: {hint}", path.escaped())))
 }
 

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use packline::requests::{Archive, LrzUnpackRequest, OpenedFile, PlnUnpackRequest, lrz_unpack, tar_cat};
+use packline::requests::{Archive, ContentKind, LrzUnpackRequest, OpenedFile, PlnUnpackRequest, lrz_unpack, tar_cat};
 use packline::{Input, Resources};
 use packline_image::OpenedImage;
 use packline_pln::Span;
@@ -24,12 +24,12 @@ use crate::ui::size::parse_size;
 /// Bytes of a file that are read at a time.
 const PIECE: usize = 128 << 10;
 
-/// Print files of an image or a tar, or the content of a .pln file
+/// Print files of an image or archive, or the content of a .pln file
 #[derive(Debug, clap::Args)]
 pub struct Cat {
     #[command(flatten)]
     place: ArchiveArgs,
-    /// The files to print, as paths in the image or the tar, in this order; patterns are not allowed
+    /// The files to print, as paths in the image or the archive, in this order; patterns are not allowed
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
     /// Print only the bytes from START up to but not including END, of a .pln file or of one PATH of an image. Both may be left out
@@ -58,10 +58,11 @@ impl Command for Cat {
 
     fn details() -> String {
         "# Links and sources\n\
-         Links are followed inside the image or the tar. If a path does not lead to a file, nothing is printed.\n\
-         Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the tar in \
-         it.\n\
-         If a tar has two entries at one path, the last one counts. A tar is read twice, once for its entries and once for \
+         Links are followed inside the image or the archive. If a path does not lead to a file, nothing is printed.\n\
+         Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the archive \
+         in it.\n\
+         If a tar or a zip archive has two entries at one path, the last one counts. The layers of a container image \
+         (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]) are merged. A tar is read twice, once for its entries and once for \
          the files, and again each time that a PATH comes before the previous one in the tar.\n\
          Without PATH, a .pln file from standard input is printed as it arrives. Anything else from a pipe is stored first, \
          in TMPDIR or /var/tmp."
@@ -71,10 +72,15 @@ impl Command for Cat {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
-        let input = image::input(path, io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let identity = input.opened_file().and_then(OpenedFile::identity);
-        let mut archive = self.place.offset.open_input(path, input, true, &resources, io)?;
+        let (mut archive, identity) = match self.place.offset.container_image(path)? {
+            Some(archive) => (archive, None),
+            None => {
+                let input = image::input(path, io)?;
+                let identity = input.opened_file().and_then(OpenedFile::identity);
+                (self.place.offset.open_input(path, input, true, &resources, io)?, identity)
+            }
+        };
         refuse_keys(&archive, invocation)?;
         if !self.paths.is_empty()
             && let Archive::Pln(file) = archive
@@ -85,10 +91,13 @@ impl Command for Cat {
             return Err(wrong("range", "works only for .pln files and for a file in an image"));
         }
         if matches!(archive, Archive::Image(_) | Archive::Tar(_)) && self.paths.is_empty() {
-            let is_tar = matches!(archive, Archive::Tar(_));
-            let in_tar = "a path in the tar is missing: packline cat IMAGE PATH...";
-            let in_image = "a path in the image is missing: packline cat IMAGE PATH...";
-            return Err(Failure::usage(if is_tar { in_tar } else { in_image }));
+            let container = match archive.content_kind() {
+                ContentKind::Zip => "zip archive",
+                ContentKind::ContainerImage => "container image",
+                kind if kind.is_image() => "image",
+                _ => "tar",
+            };
+            return Err(Failure::usage(format!("a path in the {container} is missing: packline cat IMAGE PATH...")));
         }
         if let Some(file) = identity {
             io.refuse_stdout(file, &archive.display_path())?;

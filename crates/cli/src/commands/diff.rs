@@ -278,7 +278,7 @@ impl Side<'_> {
                 with_observer(io, false, |observer| lrz_tar(&place, password.as_deref(), resources, observer))?
             }
         };
-        temporary(tar.into_source(), resources, io)
+        temporary(tar.into_source(resources)?, resources, io)
     }
 
     /// Rejects options that do not apply to this side. `of_images` is an option that applies only to two images.

@@ -164,6 +164,9 @@ fn readers_of(container: ContentKind) -> &'static str {
             "packline list, cat, info, verify and unpack read it, and 'packline pack TAR IMAGE' turns it \
              into an image"
         }
+        ContentKind::Zip => {
+            "packline list, cat, info and verify read it, and 'packline pack ZIP IMAGE' turns it into an image"
+        }
         ContentKind::Compressed(_) => {
             "packline list, cat, info and verify read it if it is a tar, and 'packline pack TAR IMAGE' turns it into an \
              image"

@@ -4,6 +4,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(feature = "oci")]
+use packline_archives::oci::OciPlace;
 use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
@@ -28,7 +30,7 @@ use crate::sources::source::Source;
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
 /// The formats that are read, for messages.
-const READ: &str = "a SquashFS or EROFS image, a tar, a .lrz or a .pln file";
+const READ: &str = "a SquashFS or EROFS image, a tar, a zip archive, a .lrz or a .pln file";
 
 /// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -44,7 +46,7 @@ pub enum Archive {
     /// A .pln file, perhaps encrypted, not opened yet.
     #[cfg(feature = "pln")]
     Pln(Input),
-    /// A tar, plain or compressed.
+    /// A tar, plain or compressed, a zip archive, or a container image.
     Tar(OpenedTar),
 }
 
@@ -71,7 +73,7 @@ impl<'a> ArchiveOptions<'a> {
     }
 }
 
-/// A tar, plain or compressed.
+/// A tar, plain or compressed, a zip archive, or a container image, whose layers are merged.
 pub struct OpenedTar {
     /// The name in messages.
     pub display_path: PathBuf,
@@ -91,10 +93,12 @@ enum Content {
     File(OpenedFile),
     Stream(Box<dyn Read + Send>),
     Stored(Arc<dyn packline_runtime::Input>),
+    #[cfg(feature = "oci")]
+    Layers(OciPlace),
 }
 
 impl Archive {
-    /// Opens a file or stream. An image or .lrz file in a stream is stored first, in an unnamed temporary file.
+    /// Opens a file or stream. An image, a zip archive or a .lrz file in a stream is stored first, in an unnamed temporary file.
     ///
     /// # Errors
     /// [`Error`], with the name of the file; [`Error::Unrecognized`] for a stream of an unknown format.
@@ -121,6 +125,20 @@ impl Archive {
         in_pln::open(file, identities, options)
     }
 
+    /// A container image at `place`, which is called `path` in messages. Its layers are stored each time that it is read.
+    ///
+    /// # Errors
+    /// [`Error::Request`] for a stream, which could be read only once.
+    #[cfg(feature = "oci")]
+    pub fn container_image(place: OciPlace, path: PathBuf) -> Result<Archive, Error> {
+        if place.is_stream() {
+            let what = format!("{}: a container image in a stream", path.escaped());
+            return Err(Error::Request { what, expected: "a directory or a file".to_string() });
+        }
+        let content = Content::Layers(place);
+        Ok(Archive::Tar(OpenedTar { display_path: path, kind: ContentKind::ContainerImage, content }))
+    }
+
     /// The name in messages.
     pub fn display_path(&self) -> PathBuf {
         match self {
@@ -145,7 +163,7 @@ impl Archive {
         }
     }
 
-    /// Passes a tar, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
+    /// Passes a tar, a zip archive, a container image, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
     /// a tar outside a .lrz file. Returns the warnings of the tar.
     ///
     /// # Errors
@@ -156,7 +174,7 @@ impl Archive {
         resources: &Resources,
         work: &mut TarWork<'_>,
     ) -> Result<Vec<String>, Error> {
-        let expected = "a SquashFS or EROFS image, a tar, or a .lrz file with one";
+        let expected = "a SquashFS or EROFS image, a tar, a zip archive, or a .lrz file with a tar";
         match self {
             Archive::Tar(tar) => {
                 let mut source = tar.open(options, resources, None)?;
@@ -171,12 +189,12 @@ impl Archive {
 }
 
 impl OpenedTar {
-    /// The tar in a file. `None` if the file has another format, or cannot be read. A file of zeros is an empty tar if it has the name of a
-    /// tar.
+    /// The tar or the zip archive in a file. `None` if the file has another format, or cannot be read. A file of zeros is an empty tar if it has
+    /// the name of a tar.
     pub fn at(place: &ImagePlace) -> Option<OpenedTar> {
         let file = place.file().ok().filter(|_| place.offset.is_none())?;
         let kind = match file.content_kind() {
-            Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => kind,
+            Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) => kind,
             None if file.is_regular() && may_be_empty_tar(file.path()) && is_empty_tar(file) => ContentKind::Tar,
             _ => return None,
         };
@@ -204,7 +222,7 @@ impl OpenedTar {
     pub(crate) fn file_id(&self) -> Option<FileId> {
         match &self.content {
             Content::File(file) => file.identity().and_then(FileId::of_identity),
-            Content::Stream(_) | Content::Stored(_) => None,
+            _ => None,
         }
     }
 
@@ -218,7 +236,7 @@ impl OpenedTar {
         resources: &Resources,
         inputs: Option<&ReadInputs>,
     ) -> Result<Box<dyn packline_tree::Source>, Error> {
-        let planned = examine(self.source())?;
+        let planned = examine(self.source(resources)?)?;
         let limit = resources.memory;
         let spare = limit.unwrap_or(u64::MAX).saturating_sub(planned.demand(limit).fixed);
         let share = Share { threads: resources.workers, limit, spare };
@@ -227,19 +245,32 @@ impl OpenedTar {
     }
 
     /// The tar as a source of a pack.
-    pub fn into_source(mut self) -> Source {
-        self.source()
+    ///
+    /// # Errors
+    /// Returns the errors of [`OpenedTar::open`].
+    pub fn into_source(mut self, resources: &Resources) -> Result<Source, Error> {
+        self.source(resources)
     }
 
-    pub(crate) fn source(&mut self) -> Source {
+    #[cfg_attr(not(feature = "oci"), allow(unused_variables, reason = "only container images are stored here"))]
+    pub(crate) fn source(&mut self, resources: &Resources) -> Result<Source, Error> {
         let name = self.display_path.escaped();
-        match &mut self.content {
+        let is_zip = self.kind == ContentKind::Zip;
+        Ok(match &mut self.content {
+            Content::File(file) if is_zip => {
+                Source::Zip { path: self.display_path.clone(), input: Arc::new(file.clone()) }
+            }
+            Content::Stored(input) if is_zip => {
+                Source::Zip { path: self.display_path.clone(), input: Arc::clone(input) }
+            }
             Content::File(file) => Source::opened_tar(file.clone()),
             Content::Stored(input) => Source::tar_reader(name, InputStream::new(Arc::clone(input), 0)),
             Content::Stream(stream) => {
                 Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
             }
-        }
+            #[cfg(feature = "oci")]
+            Content::Layers(place) => Source::oci(place, None, resources)?,
+        })
     }
 }
 
@@ -255,7 +286,7 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
         Some(ContentKind::Lrz) => lrz_open_file(&file, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
         Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::Opened(file))),
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => Ok(tar(kind)),
+        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) => Ok(tar(kind)),
         _ => match place.open(metadata_cache(options.resources.memory)) {
             Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
             opened => opened.map(Archive::Image),
@@ -332,7 +363,7 @@ pub(crate) fn of_stored(
         Some(ContentKind::Lrz) if options.offset.is_none() => {
             lrz_open_input(&path, stored, options.password).map(Archive::Lrz)
         }
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if options.offset.is_none() => {
+        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) if options.offset.is_none() => {
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use packline_archives::decompress::{Format as Compression, HEAD, detect};
-use packline_archives::{FOREIGN_HEAD, foreign_format, tar};
+use packline_archives::{FOREIGN_HEAD, foreign_format, tar, zip};
 use packline_image::FileSystem;
 use packline_runtime::Input;
 use packline_runtime::escape::Escape;
@@ -41,6 +41,10 @@ pub enum ContentKind {
     Delta,
     /// A tar that is not compressed.
     Tar,
+    /// A zip archive.
+    Zip,
+    /// The layers of a container image, which has no first bytes.
+    ContainerImage,
     /// Compressed data, most likely a tar.
     Compressed(Compression),
     /// A format that is not read, with its article.
@@ -71,6 +75,9 @@ impl ContentKind {
         }
         if head.get(EROFS_MAGIC..).is_some_and(|rest| rest.starts_with(&packline_erofs::read::MAGIC_BYTES)) {
             return Some(ContentKind::Erofs);
+        }
+        if zip::is_start(head) {
+            return Some(ContentKind::Zip);
         }
         Some(detect(head)).filter(|&compression| compression != Compression::Plain).map(ContentKind::Compressed)
     }
@@ -135,6 +142,8 @@ impl fmt::Display for ContentKind {
             ContentKind::Encrypted => f.write_str("an encrypted .pln file"),
             ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
+            ContentKind::Zip => f.write_str("a zip archive"),
+            ContentKind::ContainerImage => f.write_str("a container image"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),
             ContentKind::Foreign(format) => f.write_str(format),
         }
@@ -157,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide() {
-        let cases: [(&[u8], Option<ContentKind>); 11] = [
+        let cases: [(&[u8], Option<ContentKind>); 14] = [
             (b"hsqs", Some(ContentKind::SquashFs)),
             (b"sqsh", Some(ContentKind::SquashFs)),
             (b"shsq", Some(ContentKind::SquashFs)),
@@ -166,6 +175,9 @@ mod tests {
             (b"\x8bPLE\r\n\x1a\n", Some(ContentKind::Encrypted)),
             (b"\x8bPLD\r\n\x1a\n", Some(ContentKind::Delta)),
             (b"\x1f\x8b\x08\0", Some(ContentKind::Compressed(Compression::Gzip))),
+            (b"PK\x03\x04", Some(ContentKind::Zip)),
+            (b"PK\x05\x06", Some(ContentKind::Zip)),
+            (b"PK\x01\x02", None),
             (b"\x8bPLN\n", None),
             (b"", None),
             (&[0; HEAD], None),
@@ -180,7 +192,7 @@ mod tests {
         };
         assert_eq!((erofs(b""), erofs(b"\x1f\x8b\x08")), (Some(ContentKind::Erofs), Some(ContentKind::Erofs)));
         assert_eq!(erofs(b"hsqs"), Some(ContentKind::SquashFs));
-        for name in ["file", "hsqs", "LRZI", "BZh91AY&SY"] {
+        for name in ["file", "hsqs", "LRZI", "BZh91AY&SY", "PK\x03\x04"] {
             let mut tar = tar_with(name);
             assert_eq!(ContentKind::of_head(&tar), Some(ContentKind::Tar), "{name}");
             tar[EROFS_MAGIC..].copy_from_slice(&packline_erofs::read::MAGIC_BYTES);

@@ -71,6 +71,7 @@ pub(crate) fn open(
             | ContentKind::Erofs
             | ContentKind::Lrz
             | ContentKind::Tar
+            | ContentKind::Zip
             | ContentKind::Compressed(_),
         ) => of_stored(path, found, Arc::new(content), options),
         _ if options.offset.is_some() => of_stored(path, found, Arc::new(content), options),
@@ -84,5 +85,9 @@ pub(crate) fn open(
 fn no_tree(path: PathBuf, found: Option<ContentKind>) -> Error {
     let content = found.map_or_else(|| "neither an image nor a tar".to_string(), |found| found.to_string());
     let what = format!("a .pln file whose content is {content}");
-    Error::Unrecognized { path, what, expected: "a SquashFS or EROFS image, a tar or a .lrz file in it".to_string() }
+    Error::Unrecognized {
+        path,
+        what,
+        expected: "a SquashFS or EROFS image, a tar, a zip archive or a .lrz file in it".to_string(),
+    }
 }

@@ -58,6 +58,7 @@ pub(super) fn describe(
         return Err(not_appended());
     }
     check_device(&image)?;
+    begin_after_prepended(&mut image)?;
     let valid = image.options.validate();
     valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let PackTarget::Output(Output::File { .. }) = target {
@@ -77,13 +78,17 @@ pub(super) fn describe(
     }
     let entries = std::mem::take(&mut image.entries);
     let (source, entries) = EntrySetup::new(source, entries, image.options.limits(), image.options.block_size());
+    if let Some(prepended) = &image.prepended {
+        prepended.watch(&entries.inputs);
+    }
     Ok(Described { source, setup: Setup { display_path, image, entries, contents, replaced_input, resources } })
 }
 
-/// Rejects an output that is the input, if it is written in place or is a tar. If packing failed late, little of the tar would be left.
+/// Rejects an output that is the input, if it is written in place or is a tar or a zip archive. If packing failed late, little of the archive
+/// would be left.
 fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
     match source {
-        Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
+        Source::TarFile { path, .. } | Source::Zip { path, .. } => Ok(must_differ(path, output)?),
         Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
         Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
         _ => Ok(()),
@@ -103,6 +108,17 @@ fn check_device(image: &ImageRequest) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Begins the image after the bytes of another file.
+fn begin_after_prepended(image: &mut ImageRequest) -> Result<(), Error> {
+    let Some(prepended) = &image.prepended else { return Ok(()) };
+    if image.offset != 0 {
+        let what = "an offset of an image that begins after the bytes of another file".to_string();
+        return Err(Error::Request { what, expected: "an offset of 0".to_string() });
+    }
+    image.offset = prepended.length();
+    Ok(())
 }
 
 fn not_appended() -> Error {

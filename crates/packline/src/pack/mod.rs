@@ -18,6 +18,7 @@ mod open;
 pub(crate) mod outputs;
 pub(crate) mod packer;
 mod plan;
+pub(crate) mod prepended;
 pub(crate) mod request;
 pub(crate) mod summary;
 pub(crate) mod tar;

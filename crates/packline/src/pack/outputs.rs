@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use packline_image::Output;
 use packline_runtime::memory::Demand;
-use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Revocable, Temporaries, WriteBehind};
+use packline_runtime::{MANY_WORKERS, Observer, OutputFile, Resources, Revocable, Sink as _, Temporaries, WriteBehind};
 
 use super::bases::check_output;
 use super::companions::Companions;
 use super::describe::Setup;
 use super::image::ImageJob;
+use super::prepended::Prepended;
 use super::request::ImageRequest;
 use super::summary::WrittenImage;
 use super::target::{PackTarget, SeekableSink};
@@ -26,6 +27,8 @@ pub(super) struct Outputs<'w> {
     medium: Medium<'w>,
     /// Byte of the output at which the image begins.
     offset: u64,
+    /// The bytes before the image, if they are not zeros.
+    prepended: Option<Prepended>,
     companions: Companions,
     #[cfg(feature = "verity")]
     verity: Option<PackedTree>,
@@ -62,6 +65,7 @@ impl<'w> Outputs<'w> {
                         cause,
                     })?),
                     offset: setup.image.offset,
+                    prepended: setup.image.prepended.take(),
                     companions: Companions::default(),
                     #[cfg(feature = "verity")]
                     verity: None,
@@ -89,10 +93,19 @@ impl<'w> Outputs<'w> {
             verity.check(&output, path)?;
         }
         check_output(&setup.image.base, &output, path)?;
+        let prepended = setup.image.prepended.take();
+        if let Some(prepended) = &prepended {
+            // A device has no bytes before the image to write.
+            drop(output.sink_before()?);
+            if prepended.is_executable() {
+                output.make_executable()?;
+            }
+        }
         let companions = Companions::new(setup.image.device.take(), std::mem::take(&mut setup.image.copies))?;
         Ok(Outputs {
             medium: Medium::File(Box::new(output)),
             offset: setup.image.offset,
+            prepended,
             companions,
             #[cfg(feature = "verity")]
             verity,
@@ -145,12 +158,23 @@ impl<'w> Outputs<'w> {
             Medium::File(output) => output,
             Medium::Seekable(sink) => {
                 let refused = |cause| Error::Output { path: path.clone(), action: "cannot write", cause };
-                sink.begin_at(self.offset).map_err(refused)?;
+                match &self.prepended {
+                    None => sink.begin_at(self.offset).map_err(refused)?,
+                    Some(prepended) => {
+                        prepended.copy(&mut |bytes| sink.write_before(bytes).map_err(refused))?;
+                    }
+                }
                 let image = job.write(sink, source)?;
                 sink.finish().map_err(refused)?;
                 return Ok(image);
             }
         };
+        if let Some(prepended) = &self.prepended {
+            let refused = |cause| Error::Output { path: path.clone(), action: "cannot write", cause };
+            let mut before = output.sink_before()?;
+            prepended.copy(&mut |bytes| before.append(bytes).map_err(refused))?;
+            before.flush().map_err(refused)?;
+        }
         let mut sink = output.sink_at(self.offset)?;
         #[cfg(feature = "verity")]
         let image = match &mut self.verity {

@@ -17,6 +17,7 @@ use packline_tree::Meta;
 
 use super::bases::BaseImage;
 use super::image_options::ImageOptions;
+use super::prepended::Prepended;
 use crate::container::by_name::Container;
 use crate::error::Error;
 use crate::sources::changes::Changes;
@@ -120,6 +121,9 @@ pub struct ImageRequest {
     pub append_to: Option<AppendTo>,
     /// Byte of the output at which the image begins. A file has zeros before the image; a block device keeps its bytes.
     pub offset: u64,
+    /// Bytes before the image, instead of [`ImageRequest::offset`], which must be 0. The image begins right after them. A new file may be
+    /// executed if the file with the bytes may be. The output must not be a block device.
+    pub prepended: Option<Prepended>,
     /// How the entries are read and changed.
     pub entries: EntryRequest,
     /// Flags of single files.
@@ -189,6 +193,7 @@ impl ImageRequest {
             options: options.into(),
             append_to: None,
             offset: 0,
+            prepended: None,
             entries: EntryRequest::default(),
             hints: None,
             verify: false,

@@ -63,6 +63,13 @@ impl<'w> SeekableSink<'w> {
         Ok(())
     }
 
+    /// Writes the next bytes before the image.
+    pub(crate) fn write_before(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
     /// Goes to the end of the image.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.go_to(self.length)?;

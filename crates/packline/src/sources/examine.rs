@@ -1,5 +1,7 @@
 //! Determines the kind of a source.
 
+use packline_runtime::escape::Escape;
+
 use super::directory::{DirectoriesPlan, DirectoryPlan};
 use super::image::ImagePlan;
 use super::planned::{OpenSource, Opening, PlannedSource, Share};
@@ -7,9 +9,10 @@ use super::source::Source;
 use super::stack::StackPlan;
 use super::tar::TarPlan;
 use super::tree::TreePlan;
+use super::zip::ZipPlan;
 use crate::error::Error;
 
-/// Examines a source. The first bytes of a tar are read.
+/// Examines a source. The first bytes of a tar, and the end of a zip archive, are read.
 ///
 /// # Errors
 /// [`Error::Source`] if the source cannot be opened or read, [`Error::Request`] for a stack that cannot be packed.
@@ -19,6 +22,7 @@ pub(crate) fn examine(source: Source) -> Result<Box<dyn PlannedSource>, Error> {
         Source::Directories { parts, root } => Box::new(DirectoriesPlan { parts, root }),
         Source::TarFile { path, opened } => Box::new(TarPlan::of_file(path, opened)?),
         Source::TarStream { name, stream } => Box::new(TarPlan::of_stream(name, stream)?),
+        Source::Zip { path, input } => Box::new(ZipPlan::new(path.escaped(), input)?),
         Source::Image(image) => Box::new(ImagePlan { image, listener: None }),
         Source::Stack(stack) => Box::new(StackPlan::new(stack)?),
         #[cfg(feature = "oci")]

@@ -20,6 +20,7 @@ mod store;
 pub(crate) mod survey;
 pub(crate) mod tar;
 pub(crate) mod tree;
+mod zip;
 
 #[cfg(doc)]
 use examine::examine;

@@ -1,4 +1,4 @@
-//! Distinguishes plain files, which are packed under their own names, from tars, images and other containers.
+//! Distinguishes plain files, which are packed under their own names, from tars, zip archives, images and other containers.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::error::Error;
 
 impl Source {
     /// Returns whether a source that is given alone is a plain file. A plain file is a regular file that is not an image, not a tar (plain or
-    /// compressed), not a container and not of another known format of trees and disks. An empty file and a file of zeros are plain files.
+    /// compressed), not a zip archive, not a container and not of another known format of trees and disks. An empty file and a file of zeros are plain files.
     /// A file with the name ending of an image or a tar is never a plain file: if it is neither an image nor a tar, it is damaged.
     ///
     /// # Errors
@@ -26,8 +26,8 @@ impl Source {
     }
 
     /// Returns whether a source that is given together with others is packed as a plain file. Unlike [`Source::is_plain_file`], this is
-    /// true for files of known formats that packline has no entries for (a zip archive, an ext4 image, a .pln file), and for a file that
-    /// is compressed with an unknown or a damaged stream.
+    /// true for zip archives, because documents and programs are zip archives too; for files of known formats that packline has no entries
+    /// for (an ext4 image, a .pln file); and for a file that is compressed with an unknown or a damaged stream.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.

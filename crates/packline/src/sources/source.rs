@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[cfg(feature = "oci")]
 use packline_archives::decompress::Limits;
@@ -11,8 +12,8 @@ use packline_archives::decompress::Limits;
 use packline_archives::oci::{OciImage, OciOptions, OciPlace, Platform};
 use packline_archives::{ContentOrder, Whiteouts};
 use packline_image::{OpenedImage, metadata_cache};
-use packline_runtime::Resources;
 use packline_runtime::escape::Escape;
+use packline_runtime::{Input, Resources};
 use packline_tree::{DirectoryOptions, Meta, Patterns};
 
 use super::directories::Part;
@@ -24,7 +25,7 @@ use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
 use crate::container::recognise::peeked;
-use crate::container::scratch::scratch_for;
+use crate::container::scratch::{scratch_for, stored};
 use crate::error::Error;
 
 /// A source of the entries of a pack.
@@ -57,6 +58,13 @@ pub enum Source {
         name: String,
         /// Bytes of the tar.
         stream: Box<dyn Read + Send>,
+    },
+    /// A zip archive.
+    Zip {
+        /// The path of the file, or the name of a stream.
+        path: PathBuf,
+        /// Bytes of the archive.
+        input: Arc<dyn Input>,
     },
     /// An image.
     Image(OpenedImage),
@@ -216,7 +224,7 @@ impl Source {
     /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Source::Directory { path, .. } | Source::TarFile { path, .. } => path.escaped(),
+            Source::Directory { path, .. } | Source::TarFile { path, .. } | Source::Zip { path, .. } => path.escaped(),
             Source::Directories { parts, .. } => joined(parts.iter().map(|part| part.to.escaped())),
             Source::TarStream { name, .. } | Source::Entries { name, .. } => name.clone(),
             Source::Image(image) => image.display_path.escaped(),
@@ -239,8 +247,8 @@ impl Source {
         }
     }
 
-    /// Returns the directory, tar or image at `path`. An image is also found after other data. An image that comes through a pipe is stored
-    /// in an unnamed temporary file first.
+    /// Returns the directory, tar, zip archive or image at `path`. An image is also found after other data. An image or a zip archive that
+    /// comes through a pipe is stored in an unnamed temporary file first.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be opened or read, and the errors of opening an image.
@@ -268,6 +276,9 @@ impl Source {
 
     fn of_file(place: &ImagePlace, resources: &Resources) -> Result<Source, Error> {
         let opened = match place.content_kind() {
+            Some(ContentKind::Zip) => {
+                return Ok(Source::Zip { path: place.path.clone(), input: place.input()? });
+            }
             Some(kind) if kind.is_image() => Some(place.open(metadata_cache(resources.memory))?),
             None => place.open(metadata_cache(resources.memory)).ok(),
             Some(_) => None,
@@ -278,7 +289,8 @@ impl Source {
         }
     }
 
-    /// Returns the tar or image in a stream, by its first bytes. An image is stored in an unnamed temporary file first.
+    /// Returns the tar, zip archive or image in a stream, by its first bytes. An image or a zip archive is stored in an unnamed temporary
+    /// file first.
     ///
     /// # Errors
     /// [`Error::Source`] if it cannot be read, and the errors of opening an image.
@@ -290,8 +302,13 @@ impl Source {
         let name = name.into();
         let path = Path::new(&name);
         let (head, mut stream) = peeked(path, Box::new(stream))?;
-        if !ContentKind::of_head(&head).is_some_and(ContentKind::is_image) {
-            return Ok(Source::TarStream { name, stream });
+        match ContentKind::of_head(&head) {
+            Some(kind) if kind.is_image() => {}
+            Some(ContentKind::Zip) => {
+                let input = stored(path, &mut stream, resources)?;
+                return Ok(Source::Zip { path: path.to_path_buf(), input });
+            }
+            _ => return Ok(Source::TarStream { name, stream }),
         }
         let place = ImagePlace::of_stream(path, None, &mut stream, scratch_for(path, resources)?)?;
         place.open(metadata_cache(resources.memory)).map(Source::Image)

@@ -87,7 +87,8 @@ pub(super) fn to_tar(
     let (no_xattrs, no_sparse) = (!request.restore.xattrs, !request.sparse);
     let written = TarRequest { compression, no_xattrs, no_sparse, ..TarRequest::default() };
     let scope = Scope::new(request.selection, request.subdirectory)?;
-    let work = TarWork::new(tar.source(), target, written, request.resources, request.temporaries).within(scope);
+    let source = tar.source(&request.resources)?;
+    let work = TarWork::new(source, target, written, request.resources, request.temporaries).within(scope);
     let packed = pack_tar(work, observer)?;
     let Counts { files, directories, symlinks, hard_links, special } = packed.counts;
     Ok(TarSummary {

@@ -66,7 +66,7 @@ fn find(archive: &mut Archive, paths: &[Vec<u8>], resources: &Resources) -> Resu
     let (tree, warnings) = tree(archive, &name, resources)?;
     let refused = |path: &[u8], what| Error::Request {
         what: format!("{}: {}: {what}", name.escaped(), path.escaped()),
-        expected: "the path of a regular file in the tar".to_string(),
+        expected: "the path of a regular file in the archive".to_string(),
     };
     let wanted = paths.iter().map(|path| regular_file(&tree, path).map_err(|what| refused(path, what)));
     Ok((wanted.collect::<Result<_, _>>()?, warnings))

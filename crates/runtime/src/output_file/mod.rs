@@ -100,11 +100,29 @@ impl OutputFile {
             _ => None,
         };
         let sink = WriteBehind::new(self.file()?, limit, self.size.clone()).beginning_at(origin);
-        Ok(match &self.medium {
+        Ok(self.guarded(sink))
+    }
+
+    /// A sink for the bytes of a file or a stream before the byte at which another sink begins ([`OutputFile::sink_at`]). They do not
+    /// count for [`OutputFile::size`].
+    ///
+    /// # Errors
+    /// Fails for a device, which keeps its bytes there.
+    pub fn sink_before(&self) -> Result<WriteBehind, Error> {
+        if !self.begins_empty() {
+            let what = "a block device keeps the bytes before the image";
+            return Err(Error::target(&self.display_path, what, "a file"));
+        }
+        Ok(self.guarded(WriteBehind::new(self.file()?, None, Arc::default())))
+    }
+
+    /// The same sink, as the kind of this output needs it.
+    fn guarded(&self, sink: WriteBehind) -> WriteBehind {
+        match &self.medium {
             Medium::Stream(spool) => sink.in_scratch(spool.directory()),
             Medium::InPlace(file) => sink.in_place(file.list()),
             _ => sink,
-        })
+        }
     }
 
     /// The open file, to read written bytes and to set attributes.
@@ -148,6 +166,19 @@ impl OutputFile {
             Medium::InPlace(_) | Medium::Device(_) | Medium::Stream(_) => Ok(()),
         };
         limited.map_err(|cause| self.refused("cannot set attributes", cause))
+    }
+
+    /// Lets all users who may read a new file also execute it. A file that exists keeps its permissions. Does nothing for a device or a
+    /// stream.
+    ///
+    /// # Errors
+    /// A system call fails.
+    pub fn make_executable(&mut self) -> Result<(), Error> {
+        let made = match &mut self.medium {
+            Medium::File(temporary) => temporary.make_executable(),
+            Medium::InPlace(_) | Medium::Device(_) | Medium::Stream(_) => Ok(()),
+        };
+        made.map_err(|cause| self.refused("cannot set permissions", cause))
     }
 
     /// Suppresses the warning about side files: the new content is the one that they belong to.

@@ -122,6 +122,20 @@ impl UnfinishedFile {
         Ok(())
     }
 
+    /// Adds the right to execute to each right to read of a new file. A file that replaces another has the permissions of that file.
+    pub fn make_executable(&mut self) -> io::Result<()> {
+        if self.unkept.is_some() {
+            return Ok(());
+        }
+        let executable = |mode: u32| mode | (mode & 0o444) >> 2;
+        if let Some(mode) = &mut self.temporary.mode {
+            *mode = executable(*mode);
+            return Ok(());
+        }
+        let mode = self.file().metadata()?.mode() & 0o777;
+        self.file().set_permissions(Permissions::from_mode(executable(mode)))
+    }
+
     /// Suppresses the warning about side files of the replaced file.
     pub fn keeps_side_files(&mut self) {
         self.side_files = SideFiles::default();

@@ -108,7 +108,8 @@ impl Command for Du {
          If IMAGE has no entry at PATH, and PATH is a file, then PATH is a newer image, and du shows the difference. Use --since to \
          compare with any image.\n\
          # Other archives\n\
-         For a tar, also in a .lrz or .pln file, only sizes of contents are known."
+         For a tar (also in a .lrz or .pln file), a zip archive and a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] or \
+         docker-archive:FILE[:TAG]), only sizes of contents are known."
             .to_string()
     }
 

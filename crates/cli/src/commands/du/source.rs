@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::Archive;
+use packline::requests::{Archive, ContentKind};
 use packline_archives::tar::TarOptions;
 use packline_image::{EntryFault, Error, SizesOfEntries, Usage};
 use packline_tree::Kind;
 use packline_tree::path::canonical;
 
 use crate::args::Invocation;
-use crate::args::image::{ArchiveArgs, input, refuse_keys};
+use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
@@ -36,9 +36,8 @@ pub fn measure(
     invocation: &Invocation,
     io: &mut Io,
 ) -> Result<Measured, Failure> {
-    let input = input(&place.image, io)?;
     let resources = io.host.resources();
-    let archive = place.offset.open_input(&place.image, input, false, &resources, io)?;
+    let archive = place.offset.open(&place.image, false, &resources, io)?;
     refuse_keys(&archive, invocation)?;
     let archive = match archive {
         Archive::Pln(file) => place.offset.open_in_pln(file, keys, &resources, io)?,
@@ -51,6 +50,11 @@ pub fn measure(
             return Ok(Measured { usage, path: place.image.clone(), has_stored: true, format });
         }
         archive => archive,
+    };
+    let format = match archive.content_kind() {
+        ContentKind::Zip => "zip",
+        ContentKind::ContainerImage => "oci",
+        _ => "tar",
     };
     let mut sizes = SizesOfEntries::default();
     let mut fits = true;
@@ -68,7 +72,7 @@ pub fn measure(
             SizesOfEntries::PATHS_MOST
         )));
     }
-    Ok(Measured { usage: sizes.finish(), path: place.image.clone(), has_stored: false, format: "tar".to_string() })
+    Ok(Measured { usage: sizes.finish(), path: place.image.clone(), has_stored: false, format: format.to_string() })
 }
 
 fn size(kind: &Kind) -> u64 {

@@ -22,7 +22,7 @@ use crate::ui::hash_tree;
 use crate::ui::io::Io;
 use crate::ui::password::wants_password;
 
-/// Describe an image, a tar, a .lrz, .pln, .pld or recovery file
+/// Describe an image, tar, zip, .lrz, .pln, .pld or recovery file
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("image", |image| image.help(IMAGE)))]
 pub struct Info {
@@ -42,7 +42,7 @@ pub struct Info {
 }
 
 /// The help of the operand.
-const IMAGE: &str = "An image, a block device with an image, a tar, a .lrz, .pln or .pld file, recovery data, or a URL; - for standard input";
+const IMAGE: &str = "An image, a block device with an image, a tar, a zip archive, a .lrz, .pln or .pld file, recovery data, or a URL; - for standard input";
 
 impl Command for Info {
     const NAME: &'static str = "info";

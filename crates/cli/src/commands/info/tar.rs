@@ -1,4 +1,4 @@
-//! `packline info` of a tar shows its compression and its entry counts.
+//! `packline info` of a tar or a zip archive shows its entry counts, and the compression of a tar.
 
 use packline::requests::Archive;
 use packline::requests::ContentKind;
@@ -12,14 +12,16 @@ use crate::ui::io::Io;
 use crate::ui::report;
 use crate::ui::size::both;
 
-/// Counts all entries of the tar, including those that a later entry replaces.
+/// Counts all entries of the archive, including those that a later entry replaces.
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
     let mut counts = TreeCounts::default();
     let mut size = 0;
-    let compression = match archive.content_kind() {
-        ContentKind::Compressed(compression) => Some(compression.to_string()),
-        _ => None,
+    let (format, compression) = match archive.content_kind() {
+        ContentKind::Zip => ("zip", None),
+        ContentKind::Compressed(compression) => ("tar", Some(compression.to_string())),
+        _ => ("tar", None),
     };
+    let shown = Shown { format, compression };
     let warnings = archive.read_tar(TarOptions::default(), &io.host.resources(), &mut |source| {
         while let Some(entry) = source.next_entry()? {
             count(&mut counts, &entry);
@@ -29,8 +31,15 @@ pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure
         Ok(())
     })?;
     warnings.iter().for_each(|warning| io.warn(warning));
-    let text = if json { object(&counts, compression, size) } else { text(&counts, compression, size) };
+    let text = if json { object(&counts, shown, size) } else { text(&counts, shown, size) };
     io.print_as(json, &format!("{text}\n"))
+}
+
+/// What is shown besides counts and size.
+struct Shown {
+    format: &'static str,
+    /// The compression of a tar. In a zip archive, each entry has its own.
+    compression: Option<String>,
 }
 
 fn count(counts: &mut TreeCounts, entry: &Entry) {
@@ -50,27 +59,30 @@ fn count(counts: &mut TreeCounts, entry: &Entry) {
     *number += 1;
 }
 
-fn text(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {
+fn text(counts: &TreeCounts, shown: Shown, size: u64) -> String {
+    let Shown { format, compression } = shown;
     let special = counts.devices + counts.fifos + counts.sockets;
     let percent = size as f64 * 100.0 / counts.content_bytes.max(1) as f64;
     let ratio = if size < counts.content_bytes { format!(" ({percent:.1}% of the content)") } else { String::new() };
-    let mut lines = vec![
-        ("Format", "tar".to_string()),
-        ("Compression", compression.unwrap_or_else(|| "none".to_string())),
+    let mut lines = vec![("Format", format.to_string())];
+    if format == "tar" {
+        lines.push(("Compression", compression.unwrap_or_else(|| "none".to_string())));
+    }
+    lines.extend([
         ("Size", both(size) + &ratio),
         ("Entries", report::entries(counts.files, counts.directories, counts.symlinks, counts.hard_links, special)),
         ("Content", both(counts.content_bytes)),
-    ];
+    ]);
     lines.extend((counts.with_xattrs > 0).then(|| ("With xattrs", counts.with_xattrs.to_string())));
     let lines: Vec<String> =
         lines.into_iter().map(|(what, value)| format!("{:<12} {value}", format!("{what}:"))).collect();
     lines.join("\n")
 }
 
-fn object(counts: &TreeCounts, compression: Option<String>, size: u64) -> String {
+fn object(counts: &TreeCounts, shown: Shown, size: u64) -> String {
     json!({
-        "format": "tar",
-        "compression": compression,
+        "format": shown.format,
+        "compression": shown.compression,
         "size": size,
         "files": counts.files,
         "directories": counts.directories,

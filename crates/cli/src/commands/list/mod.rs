@@ -13,7 +13,7 @@ use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
-use crate::args::image::{ArchiveArgs, input, refuse_keys};
+use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::text_list::Ending;
@@ -26,7 +26,7 @@ use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
 use crate::ui::time::{Moment, put_nanoseconds};
 
-/// List the entries of an image, a tar, a .lrz or .pln file
+/// List the entries of an image, a tar, a zip, a .lrz or .pln file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
@@ -114,12 +114,15 @@ impl Command for List {
                     that a terminal would interpret or that is not UTF-8. In JSON, a name that is not UTF-8 has its exact \
                     bytes in a second member, path_hex.\n\
                     A tar, also a compressed one or the one in a .lrz file, is listed in its own order, without link counts \
-                    and inode numbers; a hard link shows its target. --offset lists an image inside a tar.\n\
+                    and inode numbers; a hard link shows its target. A zip archive is listed in the order of its central directory. \
+                    A container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]) is listed as the \
+                    tree of its merged layers, which are first decompressed to unnamed temporary files in TMPDIR or /var/tmp. \
+                    --offset lists an image inside a tar or a zip archive.\n\
                     # Sources\n\
-                    From a .pln file that contains an image or a tar, list reads only the parts that it needs, and stores \
+                    From a .pln file that contains an image, a tar or a zip archive, list reads only the parts that it needs, and stores \
                     nothing.\n\
-                    A tar from standard input is listed as it arrives. An image, a .lrz or a .pln file from a pipe is stored \
-                    first, in TMPDIR or /var/tmp.";
+                    A tar from standard input is listed as it arrives. An image, a zip archive, a .lrz or a .pln file from a pipe is \
+                    stored first, in TMPDIR or /var/tmp.";
         format!("{text}\n{}", patterns::LANGUAGE)
     }
 
@@ -130,9 +133,8 @@ impl Command for List {
         }
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
-        let input = input(&self.place.image, io)?;
         let resources = io.host.resources();
-        let archive = self.place.offset.open_input(&self.place.image, input, false, &resources, io)?;
+        let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,

@@ -1,4 +1,4 @@
-//! `packline list` of a tar, plain or compressed, or of the tar in a .lrz file.
+//! `packline list` of a tar, plain or compressed, of the tar in a .lrz file, or of a zip archive.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use crate::ui::io::Io;
 use crate::ui::mode::{mode_string, node_type, type_name};
 use crate::ui::time::put_nanoseconds;
 
-/// Lists the selected entries in the order of the tar. An entry that appears twice is listed twice.
+/// Lists the selected entries in the order of the archive. An entry that appears twice is listed twice.
 ///
 /// # Errors
 /// A pattern matches nothing; the error names the first.

@@ -1,11 +1,13 @@
-//! `packline pack` packs directories, tars, images or standard input into an image or an archive.
+//! `packline pack` packs directories, tars, zip archives, images or standard input into an image or an archive.
 
 mod attributes;
+mod codec_errors;
 mod erofs;
 mod lrz;
 mod manifest;
 pub(super) mod options;
 mod order;
+mod prepend;
 mod sources;
 mod tar;
 
@@ -14,7 +16,6 @@ use std::path::{Path, PathBuf};
 
 use packline::requests::{FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
-use packline_codec::CodecError;
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
@@ -29,17 +30,19 @@ use crate::ui::io::Io;
 use crate::ui::observer::{OutputStyle, run_dry, run_pack};
 use crate::ui::{report, target};
 use attributes::Attributes;
+use codec_errors::{codec_hint, not_smallest};
 use erofs::ErofsOptions;
 use manifest::{Definitions, Manifest};
 use options::{BaseOptions, Compression, Entries, Layout, Time, seconds_expected};
 use order::OrderOptions;
+use prepend::prepended;
 use sources::{Layers, SourceOpener};
 
 /// Pack directories, tars, images or standard input into an image, a tar or a .lrz file
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The directories, tars, images, container images or files to pack, then the image or archive to write; - is standard input or output
+    /// The directories, tars, zip archives, images, container images or files to pack, then the image or archive to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -114,7 +117,7 @@ struct OutputOptions {
 /// The text after the options in the help, and the sections of the manual page before the language of patterns. [`Pack::details`]
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
-SOURCE is a directory, a tar (plain or compressed), an image, the URL of one (https://HOST/FILE), a container image \
+SOURCE is a directory, a tar (plain or compressed), a zip archive, an image, the URL of one (https://HOST/FILE), a container image \
 (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
 an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, a tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2) or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
@@ -133,6 +136,13 @@ were replaced.\n\
 In layers, options for directories apply to each directory, and options for tars to each tar and container \
 layer. --exclude leaves entries out of each source; --remove removes entries from the merged result. Whiteouts are the files .wh.NAME \
 and .wh..wh..opq of AUFS, and the devices 0:0 and the attribute overlay.opaque of overlayfs.\n\
+# Zip archives\n\
+Entries are packed in the order of the archive. Contents may be stored, or compressed with deflate, bzip2, lzma, xz or zstd. \
+packline rejects encrypted entries and archives of several parts. Times of MS-DOS have no time zone; they are taken as \
+UTC, unless the archive has exact times too. Files without permissions of Unix get mode 644, directories 755; entries \
+without owners belong to root. Among several sources, a zip archive is stored as a file, because documents and \
+programs are zip archives too. A zip archive from a pipe is first written to an unnamed temporary file in TMPDIR or \
+/var/tmp.\n\
 # Container images\n\
 TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
 from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
@@ -157,6 +167,10 @@ stable layout save less.\n\
 zsync, and updates that hash blocks of SIZE (default 4K), such as those of RAUC.\n\
 packline finds an image at an --offset by itself; mount -o loop,offset=BYTES and unsquashfs -o BYTES read it \
 there.\n\
+--prepend writes another file before the image, and the image begins right after it, without padding, where the runtime of an \
+AppImage looks for it. --prepend keep repacks an AppImage: the only SOURCE is a file in which an image follows other \
+bytes. A new IMAGE may be executed if FILE (or SOURCE) may be; a replaced file keeps its permissions. A name that is \
+keep is written ./keep. A loop device needs an image at a multiple of 512 bytes: pad FILE with truncate -s %4096.\n\
 # EROFS images\n\
 Codecs of EROFS are zstd, lzma, lz4, gzip (which EROFS calls deflate) and none. SIZE of --block-size is the \
 content of a cluster, which is the unit of compression; Linux reads whole clusters. In images for Linux before 6.15, a \
@@ -315,6 +329,7 @@ impl Pack {
         }
         let entries = match &mut options {
             PackContainer::Image(image) => {
+                image.prepended = prepended(self.layout.prepend.as_deref(), &source)?;
                 self.fill_image(image, invocation)?;
                 if !self.output.dry_run && image.options.looks_up() {
                     image.cache = self.cache.open(resources.workers > 0, io)?;
@@ -394,6 +409,9 @@ impl Pack {
     fn refuse_hash_tree(&self, invocation: &Invocation) -> Result<(), Failure> {
         if self.verity.is_given() && self.image().as_os_str() == "-" {
             return Err(wrong("verity", "the image goes to standard output; write it to a file"));
+        }
+        if self.verity.is_given() && self.layout.prepend.is_some() {
+            return Err(wrong("verity", "cannot be used with --prepend: the image would not begin at byte 0"));
         }
         if self.verity.is_given() && invocation.has("no-pad") {
             return Err(wrong("verity", "cannot be used with --no-pad"));
@@ -508,29 +526,6 @@ impl Pack {
     }
 }
 
-/// Returns a hint for values that come from the command lines of other programs.
-fn codec_hint(codec: Option<&str>) -> String {
-    let (name, parameters) = codec.unwrap_or_default().split_once(':').unwrap_or((codec.unwrap_or_default(), ""));
-    if name == "omp" {
-        return "; -c is the codec, and 'packline mksquashfs' takes -comp".to_string();
-    }
-    if name == "deflate" {
-        return "; gzip is the codec that EROFS calls deflate".to_string();
-    }
-    let is_level = !parameters.is_empty() && parameters.bytes().all(|byte| byte.is_ascii_digit());
-    if is_level { format!("; a level is {name}:level={parameters}") } else { String::new() }
-}
-
 /// The options that need another one, and the other one.
 const NEED: [(&str, &str); 3] =
     [("no-symlink-retarget", "root-becomes"), ("base-any", "base"), ("run-commands", "manifest")];
-
-/// Returns the failure for a parameter that --smallest chooses.
-fn not_smallest(error: CodecError) -> Failure {
-    match error {
-        CodecError::Conflict { found, .. } => {
-            wrong("smallest", format!("cannot be used with {found}; leave out the parameter"))
-        }
-        other => wrong("smallest", other),
-    }
-}

@@ -70,6 +70,9 @@ pub struct Layout {
     /// Begin the image at this byte of IMAGE. A file has zeros before it, a block device keeps its bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size(0..=1 << 50))]
     pub offset: u64,
+    /// Write the bytes of FILE before the image, such as the runtime of an AppImage. 'keep' takes those before the image in SOURCE
+    #[arg(long, value_name = "FILE|keep", value_hint = clap::ValueHint::FilePath, conflicts_with = "offset")]
+    pub prepend: Option<PathBuf>,
     /// Set the creation time (seconds since 1970, or 'now'), and clamp newer times to it [default: SOURCE_DATE_EPOCH, or 0; EROFS: a usual time]
     #[arg(long, value_parser = text(time))]
     pub time: Option<Time>,

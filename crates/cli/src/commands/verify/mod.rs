@@ -30,10 +30,10 @@ use crate::ui::progress::Bar;
 use crate::ui::report;
 use crate::ui::size::{count, show_bytes};
 
-/// Check images, .pln and .lrz files and tars for damage
+/// Check images, .pln and .lrz files, tars and zips for damage
 #[derive(Debug, clap::Args)]
 pub struct Verify {
-    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, URLs; - for standard input
+    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, zip archives, URLs; - for standard input
     #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
     images: Vec<PathBuf>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ impl Command for Verify {
          result says so.\n\
          EROFS has a checksum of the superblock only. In an EROFS image, changed content is not found if it can be decoded.\n\
          A .lrz file is decompressed up to the first fault. A tar is read in the same way; it has checksums of headers only, \
-         and a missing end mark is a fault.\n\
+         and a missing end mark is a fault. In a zip archive, each content has a checksum.\n\
          If a file of any kind has recovery data in FILE.recovery, it is compared with the recovery data. This finds every \
          changed bit, and reports whether 'packline repair' can repair the file, or whether the file was changed after \
          FILE.recovery was written. An encrypted .pln file with recovery data is compared without a key, too; its content \

@@ -1,9 +1,10 @@
-//! `packline verify` of a tar reads it to its end. Only headers have checksums; contents have only those of the compression.
+//! `packline verify` of a tar or a zip archive reads it to its end. Only headers of a tar have checksums; contents have only those of
+//! the compression. In a zip archive, contents have checksums.
 
 use std::io::ErrorKind;
 
 use packline::Error;
-use packline::requests::Archive;
+use packline::requests::{Archive, ContentKind};
 use packline_archives::tar::TarOptions;
 use packline_tree::{Error as TreeError, Extent, Kind};
 use serde_json::{Value, json};
@@ -18,13 +19,17 @@ use crate::ui::size::{count, show_bytes};
 /// The bytes of content that are read at once.
 const PIECE: usize = 64 << 10;
 
-/// Verifies the tar. Reading ends at the first fault, because nothing after it can be interpreted.
+/// Verifies the archive. Reading ends at the first fault, because nothing after it can be interpreted.
 ///
 /// # Errors
 /// [`Failure::AlreadyReported`] for a fault, which has been printed.
 pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let resources = options.apply(verify.machine.resources(&io.host));
     let path = archive.display_path();
+    let checksums = match archive.content_kind() {
+        ContentKind::Zip => "each content has the size and the CRC-32 that the archive states",
+        _ => "a tar has checksums of headers only",
+    };
     let mut entries = 0u64;
     let mut content = 0u64;
     let tar = TarOptions { end_mark: true, ..TarOptions::default() };
@@ -50,10 +55,8 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
             warnings.iter().for_each(|warning| io.warn(warning));
             let number = count(entries, "entry");
             let shown = show_bytes(content);
-            let text = format!(
-                "{}: readable to its end\n{number} with {shown} of content; a tar has checksums of headers only",
-                path.escaped()
-            );
+            let text =
+                format!("{}: readable to its end\n{number} with {shown} of content; {checksums}", path.escaped());
             let object = json!({ "faults": 0, "entries": entries, "content_bytes": content });
             verify.report(&path, (object, text, content), options, io)
         }
@@ -65,7 +68,7 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
     }
 }
 
-/// Returns whether the tar or its compression is at fault, rather than the system.
+/// Returns whether the archive or its compression is at fault, rather than the system.
 fn is_fault(error: &TreeError) -> bool {
     match error {
         TreeError::Io { cause, .. } => matches!(cause.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),

@@ -13,5 +13,7 @@ mod mtree;
 mod names;
 mod offset;
 mod order;
+mod prepend;
 mod reports;
 mod sharing;
+mod zip;

@@ -1,5 +1,6 @@
 //! Tests of layers as sources.
 
+mod container_lists;
 mod layers;
 mod oci;
 #[path = "../../../../packline/examples/oci_to_image.rs"]

@@ -172,6 +172,7 @@ pub(crate) fn pack_tree(
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
+        Source::Zip { path, .. } => return Err(not_one(&format!("the zip archive {}", path.escaped()))),
         Source::Image(image) => return Err(no_image(&image)),
         Source::Directories { .. } => return Err(not_one("plain files or several directories")),
         Source::Stack(_) => return Err(not_one("sources that overlay each other")),

@@ -265,6 +265,7 @@ impl Kinds {
                     "a file"
                 }
                 Source::Image(_) => "an image",
+                Source::Zip { .. } => "a zip archive",
                 _ => {
                     kinds.tar = true;
                     "a tar"

@@ -34,14 +34,11 @@ enum Kind {
 }
 
 /// The rejected options: their names, the number of their values, and an alternative.
-const REFUSED: [(&[&str], usize, &str); 2] = [
-    (&["zip"], 0, "a tar of the archive: bsdtar -cf - @FILE.zip | mksquashfs - IMAGE -tar"),
-    (
-        &["recover"],
-        1,
-        "the mksquashfs that wrote the recovery file; this one keeps an image unchanged until the new one is complete",
-    ),
-];
+const REFUSED: [(&[&str], usize, &str); 1] = [(
+    &["recover"],
+    1,
+    "the mksquashfs that wrote the recovery file; this one keeps an image unchanged until the new one is complete",
+)];
 
 /// The options of both lists that sqfstar has too.
 const OF_SQFSTAR: [&str; 6] = ["throttle", "limit", "overcommit", "reproducible", "not-reproducible", "numeric-owner"];

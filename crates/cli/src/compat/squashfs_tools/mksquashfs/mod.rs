@@ -59,6 +59,9 @@ pub struct MkSquashFs {
     /// Read a tar from standard input, plain or compressed
     #[arg(long)]
     tar: bool,
+    /// Read the sources as zip archives. Later ones overlay earlier ones
+    #[arg(long, conflicts_with_all = ["tar", "cpiostyle", "cpiostyle0", "sort", "no_strip", "deref", "dereference"])]
+    zip: bool,
     /// Put even a single source directory below a new root
     #[arg(long)]
     keep_as_directory: bool,
@@ -137,6 +140,7 @@ impl Command for MkSquashFs {
         "If one source contains another, a file that both have is packed twice, without a hard link; its content is stored \
          once.",
         "Names of users and groups in a tar are ignored.",
+        "With -zip, an entry that several archives have is not reported, and an existing image is not appended to.",
         "An entry of a tar for the root itself (./) sets the attributes of the root; squashfs-tools ignore it.",
         "A definition whose command fails is an error.",
         "Times are numbers, `now` or `inode`; `inode`, and so -repro, is rejected for a tar and with definitions.",
@@ -185,6 +189,9 @@ impl Command for MkSquashFs {
         match &mut input {
             Input::Paths(_, reading) => reading.actions = actions,
             _ if actions.is_empty() => {}
+            Input::Zips(..) => {
+                return Err(Failure::usage("-action: the source is a zip archive (expected directories and files)"));
+            }
             _ => return Err(Failure::usage("-action: the source is - (expected directories and files)")),
         }
         self.packing.run(input, target, invocation, io)
@@ -199,8 +206,9 @@ impl MkSquashFs {
         }
         let memory = self.packing.running.resources(&io.host).memory;
         let appending = Appending::open(image, self.root_becomes.as_ref(), memory)?;
-        let wrong =
-            [(self.tar, "tar"), (self.packing.layout.offset > 0, "offset")].into_iter().find(|(given, _)| *given);
+        let wrong = [(self.tar, "tar"), (self.zip, "zip"), (self.packing.layout.offset > 0, "offset")]
+            .into_iter()
+            .find(|(given, _)| *given);
         match wrong.filter(|_| appending.is_some()) {
             Some((_, long)) => {
                 let problem = format!("cannot be appended to with -{long}; -noappend replaces it");
@@ -252,6 +260,9 @@ impl MkSquashFs {
         if listed {
             return self.listed(none, excludes, io);
         }
+        if self.zip {
+            return self.zips(none, leaves_out && language == Language::Exact, excludes);
+        }
         match (none, self.tar) {
             (false, true) => {
                 Err(Failure::usage("-tar: a tar comes from standard input (expected - as the only source)"))
@@ -273,6 +284,19 @@ impl MkSquashFs {
                 Ok(Input::Paths(paths, Box::new(reading)))
             }
         }
+    }
+
+    /// Returns the sources of `-zip`. `none` is whether standard input is the only source, and `exact` whether paths of this machine are
+    /// excluded.
+    fn zips(&mut self, none: bool, exact: bool, excludes: Excludes) -> Result<Input, Failure> {
+        if none {
+            return Err(Failure::usage("-zip: the source is - (expected the names of zip archives)"));
+        }
+        if exact {
+            let expected = "expected -wildcards or -regex, too";
+            return Err(Failure::usage(format!("-e: a path of this machine is not in a zip archive ({expected})")));
+        }
+        Ok(Input::Zips(std::mem::take(&mut self.paths), excludes))
     }
 
     /// Returns the source of `-cpiostyle`. `none` is whether standard input is the only source.

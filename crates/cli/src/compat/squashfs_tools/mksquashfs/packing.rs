@@ -5,11 +5,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use packline::Source;
-use packline::requests::{ImageRequest, PackRequest, Part};
+use packline::requests::{ImageRequest, PackRequest, Part, Stack};
+use packline::{Resources, Source};
+use packline_archives::Whiteouts;
 use packline_manifests::{PseudoFile, PseudoSource};
 use packline_squashfs::{BlockSize, Options};
-use packline_tree::{Bytes, Meta, PathFilter, ReadErrors, Symlinks};
+use packline_tree::{Bytes, Meta, PathFilter, Patterns, ReadErrors, Symlinks};
 
 use super::appending::Appending;
 use super::edits::{Edits, own_root};
@@ -57,6 +58,8 @@ pub struct Packing {
 pub enum Input {
     /// The tar on standard input.
     Tar(Excludes),
+    /// Zip archives. Later ones overlay earlier ones.
+    Zips(Vec<PathBuf>, Excludes),
     /// Definitions without a source.
     Definitions,
     /// Files and directories, and how they are read, apart from the fields of [`Packing`].
@@ -223,6 +226,12 @@ impl Packing {
                 let source = Source::TarStream { name: STDIN.to_string(), stream };
                 Ok(OpenInput { source, defaults, filter, listed: None })
             }
+            Input::Zips(paths, excludes) => {
+                let defaults = self.of_tar.defaults(&mut rules.edits, invocation, io)?;
+                let filter = excludes.filter(b"");
+                let source = zips(&paths, &self.running.resources(&io.host))?;
+                Ok(OpenInput { source, defaults, filter, listed: None })
+            }
             Input::Definitions => {
                 let source = definitions(rules.pseudo.take())?;
                 Ok(OpenInput { source, defaults: own_root(&io.host), filter: None, listed: None })
@@ -297,6 +306,25 @@ fn shown_path(source: &Source) -> ShownPath {
             })
         }
         _ => Box::new(|shown| [b"/", shown].concat()),
+    }
+}
+
+/// Returns zip archives as one source.
+fn zips(paths: &[PathBuf], resources: &Resources) -> Result<Source, Failure> {
+    let mut layers = Vec::new();
+    for path in paths {
+        let source = Source::at(path, resources)?;
+        if !matches!(source, Source::Zip { .. }) {
+            return Err(Failure::failed(format!("{}: is not a zip archive (expected one, for -zip)", path.escaped())));
+        }
+        layers.push(source);
+    }
+    match layers.pop() {
+        Some(one) if layers.is_empty() => Ok(one),
+        last => {
+            layers.extend(last);
+            Ok(Source::Stack(Stack { layers, whiteouts: Whiteouts::Ignore, remove: Patterns::new(), hard_links: true }))
+        }
     }
 }
 

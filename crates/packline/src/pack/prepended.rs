@@ -1,0 +1,86 @@
+//! Bytes before an image, which another file has: the runtime of an AppImage, or another program.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use packline_image::OpenedImage;
+use packline_runtime::escape::Escape;
+use packline_runtime::{Input, InputStream};
+
+use crate::container::opened_file::OpenedFile;
+use crate::error::Error;
+use crate::sources::inputs::ReadInputs;
+
+/// Bytes that are copied at a time.
+const STEP: usize = 128 << 10;
+
+/// Bytes that are written before an image. The image begins right after them.
+#[derive(Clone)]
+pub struct Prepended {
+    path: PathBuf,
+    input: Arc<dyn Input>,
+    length: u64,
+    executable: bool,
+}
+
+impl Prepended {
+    /// All bytes of the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if the file cannot be opened, [`Error::Target`] for a directory.
+    pub fn file(path: &Path) -> Result<Prepended, Error> {
+        let file = OpenedFile::open(path)?;
+        let length = file.size();
+        Ok(Prepended { path: path.to_path_buf(), input: Arc::new(file), length, executable: is_executable(path) })
+    }
+
+    /// The bytes before an image in its file; `None` if the image begins at the first byte.
+    pub fn before(image: &OpenedImage) -> Option<Prepended> {
+        let length = image.volume.facts().origin;
+        let path = image.display_path.clone();
+        let executable = is_executable(&path);
+        (length > 0).then(|| Prepended { path, input: image.input(), length, executable })
+    }
+
+    /// Number of bytes, which is the offset of the image.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether the file with these bytes may be executed.
+    pub(super) fn is_executable(&self) -> bool {
+        self.executable
+    }
+
+    /// Compares the file with its state now, after everything was read.
+    pub(super) fn watch(&self, inputs: &ReadInputs) {
+        let input = Arc::clone(&self.input);
+        inputs.add(self.path.escaped(), move || input.rewritten());
+    }
+
+    /// Passes all bytes to `write`.
+    ///
+    /// # Errors
+    /// [`Error::Source`] if they cannot be read, and the errors of `write`.
+    pub(super) fn copy(&self, write: &mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        let refused = |cause| Error::Source { path: self.path.clone(), action: "cannot read", cause };
+        let mut stream = InputStream::new(Arc::clone(&self.input), 0);
+        let mut left = self.length;
+        let mut bytes = vec![0; STEP];
+        while left > 0 {
+            let step = &mut bytes[..left.min(STEP as u64) as usize];
+            io::Read::read_exact(&mut stream, step).map_err(refused)?;
+            write(step)?;
+            left -= step.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a user may execute the file. A stream has no such right.
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}

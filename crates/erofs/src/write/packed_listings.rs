@@ -14,10 +14,10 @@ use super::order::{for_each, is_directory};
 use super::output::Output;
 use super::positions::Numbers;
 
-/// What compresses listings.
+/// Compresses listings.
 pub(crate) struct Packer<'p> {
     pub(crate) workers: &'p mut Workers,
-    /// Those of the data area.
+    /// The options of the data area.
     pub(crate) options: &'p DataOptions,
 }
 

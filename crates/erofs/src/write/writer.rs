@@ -128,19 +128,7 @@ impl<'s> Writer<'s> {
         let Writer { coders, data, data_options, namespace, mut xattrs, options, start, .. } = self;
         let complete = data.complete()?;
         let mut record = end_record(&options, &complete).filter(|_| start.lookup.is_exact());
-        let CompleteData {
-            mut layout,
-            saved,
-            blocks,
-            content_bytes,
-            checksum,
-            sink,
-            mut written,
-            tails,
-            ends,
-            mut workers,
-            ..
-        } = complete;
+        let CompleteData { mut layout, sink, mut written, tails, ends, mut workers, .. } = complete;
         let holes = Holes { options: &options, data_options: &data_options, coders: &coders };
         let zeros = holes.store(&mut layout, &mut *sink, &mut written)?;
         if let (Some(record), Some(stored)) = (&mut record, &zeros) {
@@ -159,7 +147,7 @@ impl<'s> Writer<'s> {
             options: &options,
             zeros: zeros.map(|stored| stored.zeros),
             data_end: layout.end,
-            data_sum: checksum.unwrap_or(0),
+            data_sum: complete.checksum.unwrap_or(0),
             record,
             device: None,
         };
@@ -173,9 +161,9 @@ impl<'s> Writer<'s> {
         }
         Ok(Summary {
             counts: Counts::of(&tree),
-            content_bytes,
-            saved,
-            blocks,
+            content_bytes: complete.content_bytes,
+            saved: complete.saved,
+            blocks: complete.blocks,
             fragments: layout.fragments.len() as u64,
             data_bytes: layout.end - BLOCK,
             end: metadata.end,

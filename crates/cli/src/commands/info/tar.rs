@@ -35,7 +35,7 @@ pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure
     io.print_as(json, &format!("{text}\n"))
 }
 
-/// What is shown besides counts and size.
+/// Values that are shown besides counts and size.
 struct Shown {
     format: &'static str,
     /// The compression of a tar. In a zip archive, each entry has its own.

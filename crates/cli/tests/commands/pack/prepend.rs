@@ -9,7 +9,7 @@ use packline_testkit::{Sandbox, tools};
 use crate::sandbox;
 use crate::stack::support::shell;
 
-/// A tree, and a program whose size is no multiple of anything.
+/// A tree, and a program of an odd size.
 fn tree() -> Sandbox {
     let sandbox = sandbox();
     sandbox.write("tree/a/f", "content ".repeat(100_000));

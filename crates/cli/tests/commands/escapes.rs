@@ -171,6 +171,7 @@ fn packing_escapes_names() {
         &["pack", "missing{}.tar", "x.sqfs"],
         &["pack", "{}", "missing{}/x.sqfs"],
         &["pack", "{}", "missing{}/x.lrz"],
+        &["pack", "{}", "packed{}.tar.zst"],
         &["pack", "{}.tar", "missing{}/x.tar"],
         &["pack", "{}.tar", "{}.lrz"],
         &["pack", "bad-{}.tar", "-f", "x.sqfs"],

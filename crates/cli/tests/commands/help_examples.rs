@@ -32,12 +32,16 @@ fn examples_have_the_effect_that_help_describes() {
         sandbox.write(format!("root/{file}"), vec![b'x'; 2_000]);
     }
     shell(&sandbox, "packline pack -q root root.sqfs && mv root source");
+    sandbox.write("backup/home/me/notes", "notes");
+    sandbox.write("backup/home/you/notes", "other notes");
+    shell(&sandbox, "packline pack -q backup backup.tar.zst");
     let lines = examples(&sandbox, "unpack");
-    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert_eq!(lines.len(), 5, "{lines:?}");
     lines.iter().for_each(|line| drop(shell(&sandbox, line)));
     assert_eq!(files(&sandbox, "root"), files(&sandbox, "source"));
     assert_eq!(files(&sandbox, "etc"), "./a ");
     assert_eq!(files(&sandbox, "sysroot"), "./usr/bin/ls ./usr/bin/xz ./usr/lib/libx ");
+    assert_eq!(files(&sandbox, "restored"), "./home/me/notes ");
     assert!(
         shell(&sandbox, "packline pack -q root.tar.zst again.sqfs && packline list again.sqfs /var")
             == "var\nvar/cache\nvar/log\nvar/www\n"

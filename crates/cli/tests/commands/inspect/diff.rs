@@ -149,7 +149,7 @@ fn an_error_has_another_status_than_a_difference() {
         &["diff", "old"],
         &["diff", "old", "nothing"],
         &["diff", "old", "broken"],
-        &["diff", "old", "source.tar"],
+        &["diff", "-S", "old", "source.tar"],
         &["diff", "-I", "old", "source"],
         &["diff", "-S", "old", "source"],
         &["diff", "-q", "--json", "old", "new"],

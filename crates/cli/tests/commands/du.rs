@@ -1,7 +1,7 @@
 //! Tests of `du`: every byte of an image belongs to a row, and each option.
 
 use packline_testkit::model::{Node, NodeKind};
-use packline_testkit::{Random, Sandbox, generate};
+use packline_testkit::{Random, Sandbox, generate, share};
 use serde_json::Value;
 
 use crate::sandbox;
@@ -92,7 +92,7 @@ fn every_byte_of_random_images_belongs_to_a_row() {
         ("x.erofs", &["-c", "zstd", "--compress-directories"]),
         ("x.erofs", &["-c", "lz4", "--compress-directories", "--kernel", "6.15"]),
     ];
-    for seed in 0..20 {
+    for seed in share(0..20, 4, "du") {
         let nodes = generate::small_tree(seed, 4096 << (seed % 3));
         sandbox.write_tar("tree.tar", &nodes);
         for (image, options) in forms {

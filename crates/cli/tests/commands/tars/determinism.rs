@@ -1,6 +1,6 @@
 //! A tar has the same bytes for any number of workers and any memory limit.
 
-use packline_testkit::generate;
+use packline_testkit::{generate, share};
 
 use crate::sandbox;
 
@@ -10,22 +10,23 @@ fn workers_and_memory_change_no_byte() {
     generate::write_tar(&sandbox.at("bulk.tar"), |sink| generate::mixed_bulk(sink, 6)).unwrap();
     sandbox.good(&["unpack", "-q", "--no-owner", "bulk.tar", "bulk"]);
     sandbox.good(&["pack", "-q", "-c", "lz4", "bulk.tar", "bulk.sqfs"]);
-    for source in ["bulk.tar", "bulk", "bulk.sqfs"] {
-        for (output, codec) in [
-            ("x.tar", "none"),
-            ("x.tar.gz", "gzip:level=1"),
-            ("x.tar.zst", "zstd:level=1"),
-            ("x.tar.xz", "xz:level=0"),
-            ("x.tar.bz2", "bzip2"),
-        ] {
-            let pack = |options: &[&str]| {
-                sandbox.good(&[&["pack", "-q", "-f", "-c", codec, source, output], options].concat());
-                sandbox.read(output)
-            };
-            let reference = pack(&["--serial"]);
-            for options in [&["-j", "0"][..], &["-j", "1"], &["-j", "2"], &["-j", "7"], &["-j", "7", "--mem", "96M"]] {
-                assert!(pack(options) == reference, "{source} {output} {options:?}: other bytes than --serial");
-            }
+    let codecs = [
+        ("x.tar", "none"),
+        ("x.tar.gz", "gzip:level=1"),
+        ("x.tar.zst", "zstd:level=1"),
+        ("x.tar.xz", "xz:level=0"),
+        ("x.tar.bz2", "bzip2"),
+    ];
+    let sources = ["bulk.tar", "bulk", "bulk.sqfs"];
+    let pairs = codecs.into_iter().flat_map(|codec| sources.map(|source| (source, codec)));
+    for (source, (output, codec)) in share(pairs, 4, "tars") {
+        let pack = |options: &[&str]| {
+            sandbox.good(&[&["pack", "-q", "-f", "-c", codec, source, output], options].concat());
+            sandbox.read(output)
+        };
+        let reference = pack(&["--serial"]);
+        for options in [&["-j", "0"][..], &["-j", "1"], &["-j", "2"], &["-j", "7"], &["-j", "7", "--mem", "96M"]] {
+            assert!(pack(options) == reference, "{source} {output} {options:?}: other bytes than --serial");
         }
     }
 }

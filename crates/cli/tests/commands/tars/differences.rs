@@ -23,12 +23,12 @@ fn equal_trees_are_equal_in_every_pair() {
     assert_eq!(shell(sandbox, "cat x.tar.zst | $P diff - source"), "");
     shell(
         sandbox,
-        "printf X | dd of=source/holes bs=1 seek=1000000 conv=notrunc 2>&1; chmod 600 source/precise; rm -r source/links",
+        "printf X | dd of=source/sparse-file bs=1 seek=1000000 conv=notrunc 2>&1; chmod 600 source/precise; rm -r source/links",
     );
     let ran = sandbox.run(&["diff", "-T", "x.tar.zst", "source"]);
     assert_eq!(ran.status, 1);
     let lines: Vec<String> = ran.text().lines().map(str::to_string).collect();
-    for expected in ["- links", "! precise: permissions 0644 -> 0600", "! holes: content from byte 1000000 on"] {
+    for expected in ["- links", "! precise: permissions 0644 -> 0600", "! sparse-file: content from byte 1000000 on"] {
         assert!(lines.iter().any(|line| line.starts_with(expected)), "{expected}: {lines:?}");
     }
     for (words, named) in [

@@ -33,7 +33,7 @@ fn with_tree(seed: u64) -> Option<Sandbox> {
     nodes.push(Node::file("precise", "time"));
     sandbox.write_tar("planted.tar", &nodes);
     let script = "mkdir source; tar -x -p --xattrs --xattrs-include='*' -f planted.tar -C source; rm planted.tar
-        truncate -s 3M source/holes; printf x | dd of=source/holes bs=1 seek=1000000 conv=notrunc 2>&1; printf end >> source/holes
+        truncate -s 3M source/sparse-file; printf x | dd of=source/sparse-file bs=1 seek=1000000 conv=notrunc 2>&1; printf end >> source/sparse-file
         touch -d '1999-12-31 23:59:59.123456789 UTC' source/precise";
     shell(&sandbox, script);
     Some(sandbox)

@@ -17,7 +17,7 @@ fn unpacks_tars_as_gnu_tar_does() {
     // bsdtar takes only names in UTF-8.
     shell(
         sandbox,
-        "mkdir plain && cp -a source/precise source/holes plain && ln plain/precise plain/linked && mkfifo -m 640 plain/pipe",
+        "mkdir plain && cp -a source/precise source/sparse-file plain && ln plain/precise plain/linked && mkfifo -m 640 plain/pipe",
     );
     shell(
         sandbox,
@@ -62,18 +62,18 @@ fn holes_stay_holes() {
     let Some(sandbox) = with_tree(53) else { return };
     let sandbox = &sandbox;
     let blocks = |file: &str| -> u64 { shell(sandbox, &format!("stat -c %b {file}")).trim().parse().unwrap() };
-    assert!(blocks("source/holes") < 100, "{}", blocks("source/holes"));
-    shell(sandbox, "tar --format=pax --sparse -C source -cf theirs.tar holes");
+    assert!(blocks("source/sparse-file") < 100, "{}", blocks("source/sparse-file"));
+    shell(sandbox, "tar --format=pax --sparse -C source -cf theirs.tar sparse-file");
     sandbox.good(&["pack", "-q", "source", "ours.tar"]);
     sandbox.good(&["pack", "-q", "source", "dense.tar", "--no-sparse"]);
     for tar in ["theirs.tar", "ours.tar"] {
         sandbox.good(&["unpack", "-q", tar, "out"]);
-        assert!(blocks("out/holes") < 100, "{tar}: {}", blocks("out/holes"));
-        shell(sandbox, "cmp source/holes out/holes");
+        assert!(blocks("out/sparse-file") < 100, "{tar}: {}", blocks("out/sparse-file"));
+        shell(sandbox, "cmp source/sparse-file out/sparse-file");
         sandbox.remove("out");
         sandbox.good(&["unpack", "-q", "--no-sparse", tar, "out"]);
-        assert!(blocks("out/holes") > 6000, "{tar}: {}", blocks("out/holes"));
-        shell(sandbox, "cmp source/holes out/holes");
+        assert!(blocks("out/sparse-file") > 6000, "{tar}: {}", blocks("out/sparse-file"));
+        shell(sandbox, "cmp source/sparse-file out/sparse-file");
         sandbox.remove("out");
     }
     let size = |name: &str| sandbox.at(name).metadata().unwrap().len();

@@ -66,9 +66,7 @@ fn rejects_wrong_usage_and_non_images() {
     }
     assert_eq!(run(&["rdsquashfs", &image]).status, 1);
     assert_eq!(run(&["list", "--offset", "x", &image]).status, 2);
-    for (arguments, status) in
-        [(&["sqfs2tar", &tar][..], 1), (&["diff", &tar, &image], 2), (&["rdsquashfs", "-d", &tar], 1)]
-    {
+    for (arguments, status) in [(&["sqfs2tar", &tar][..], 1), (&["rdsquashfs", "-d", &tar], 1)] {
         let ran = run(arguments);
         assert_eq!(ran.status, status, "{arguments:?}: {ran:?}");
         assert!(ran.out.is_empty() && ran.err.contains("tar") && ran.err.lines().count() == 1, "{ran:?}");

@@ -127,7 +127,8 @@ fn image_named(sandbox: &Sandbox, name: &str, options: &[&str], tar: &[u8]) -> V
 #[test]
 fn every_option_is_tested() {
     let changing = CHANGING.iter().chain(OF_EROFS).map(|case| case.0);
-    assert_options_are("pack", changing.chain(KEEPING.iter().copied()).chain(["recovery"]));
+    // `tests/commands/pack/prepend.rs` tests the file before an image.
+    assert_options_are("pack", changing.chain(KEEPING.iter().copied()).chain(["prepend", "recovery"]));
 }
 
 #[test]

@@ -232,7 +232,8 @@ fn exit_statuses_are_those_of_the_table() {
         (&["verify", &no_image], 1),
         (&["diff", &image, &image], 0),
         (&["diff", &image, &other], 1),
-        (&["diff", &image, &tar], 2),
+        (&["diff", &image, &tar], 0),
+        (&["diff", &image, &no_image], 2),
         (&["unpack", "--continue", &image, &sandbox.arg("out"), "a", "nothing"], 3),
     ] {
         let ran = run(words);

@@ -70,7 +70,7 @@ copied; --label and --uuid set them.\n\
 # Tars\n\
 A tar keeps everything but sockets: owners, permissions, times with fractions of a second, extended attributes, hard \
 links, devices and holes. packline warns about sockets, and leaves them out. Codecs of a tar are none, gzip, xz, zstd and bzip2, each with an optional \
-:level=N; by default the ending of the name chooses one. Entries are in the order of the source. Parts of a .tar.xz, .tar.gz or \
+:level=N; by default the ending of the name chooses one. Entries are in the order of the source, or of --order; tar restores the times of directories of the latter with --delay-directory-restore. Parts of a .tar.xz, .tar.gz or \
 .tar.zst file are compressed by all workers, with the same bytes for any number of workers. Options for images are rejected.\n\
 # Errors and changing files\n\
 If a file changes while it is packed, packline warns, and the exit status is 0. A file that grew is stored up to \

@@ -133,8 +133,11 @@ fn fails_if_stream_cannot_be_stored() {
         script("printf '' | TMPDIR=/nonexistent", "is empty");
         // It may be a tar.
         let reads_tars = command.starts_with("unpack") || command.starts_with("diff");
-        let found = if reads_tars { "expected a tar header" } else { "a file compressed with gzip" };
-        script("gzip -c image | TMPDIR=/nonexistent", found);
+        if reads_tars {
+            script("gzip -c image |", "expected a tar header");
+        } else {
+            script("gzip -c image | TMPDIR=/nonexistent", "a file compressed with gzip");
+        }
         script("head -c 5000 image |", "cut off: 5000 of ");
         assert!(!sandbox.at("out").exists(), "{command}");
     }

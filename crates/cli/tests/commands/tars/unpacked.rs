@@ -26,12 +26,14 @@ fn unpacks_tars_as_gnu_tar_does() {
     for writer in WRITERS {
         shell(sandbox, writer);
         shell(sandbox, "mkdir theirs && tar --xattrs --xattrs-include='*' --numeric-owner -p -C theirs -xf x.tar");
+        // GNU tar does not restore the times of all directories of a tar of bsdtar, whose directories come after some of their entries.
+        let expected = if writer.starts_with("bsdtar") { "plain" } else { "theirs" };
         sandbox.good(&["unpack", "-q", "x.tar", "ours"]);
-        assert_equal(sandbox, writer, "theirs", "ours");
+        assert_equal(sandbox, writer, expected, "ours");
         sandbox.remove("ours");
         shell(sandbox, "umask 077; $P unpack -q - ours < x.tar; cat x.tar | $P unpack -q - piped");
-        assert_equal(sandbox, "standard input", "theirs", "ours");
-        assert_equal(sandbox, "a pipe", "theirs", "piped");
+        assert_equal(sandbox, "standard input", expected, "ours");
+        assert_equal(sandbox, "a pipe", expected, "piped");
         ["ours", "theirs", "piped"].iter().for_each(|name| sandbox.remove(name));
     }
 }
@@ -41,6 +43,8 @@ fn unpacks_each_compression() {
     let Some(sandbox) = with_tree(52) else { return };
     let sandbox = &sandbox;
     shell(sandbox, "tar --format=pax --xattrs --xattrs-include='*' --sparse -C source -cf x.tar .");
+    // GNU tar stores two names of a FIFO as two FIFOs.
+    shell(sandbox, "mkdir theirs && tar --xattrs --xattrs-include='*' --numeric-owner -p -C theirs -xf x.tar");
     for program in ["gzip", "xz", "zstd", "bzip2", "lz4"] {
         if !packline_testkit::tools::need(&[program]) {
             continue;
@@ -48,11 +52,11 @@ fn unpacks_each_compression() {
         shell(sandbox, &format!("{program} -c < x.tar > x.tar.z"));
         for options in ["-j 0", "-j 3", "-j 7 --mem 64M"] {
             shell(sandbox, &format!("$P unpack -q {options} x.tar.z ours"));
-            assert_equal(sandbox, program, "source", "ours");
+            assert_equal(sandbox, program, "theirs", "ours");
             sandbox.remove("ours");
         }
         shell(sandbox, "cat x.tar.z | $P unpack -q - ours");
-        assert_equal(sandbox, program, "source", "ours");
+        assert_equal(sandbox, program, "theirs", "ours");
         sandbox.remove("ours");
     }
 }

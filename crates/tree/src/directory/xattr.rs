@@ -80,6 +80,8 @@ impl XattrReader {
                 xattrs.push(Xattr { name: name.to_vec(), value });
             }
         }
+        // The order of a file system must not decide about the bytes of a tar.
+        xattrs.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(xattrs)
     }
 

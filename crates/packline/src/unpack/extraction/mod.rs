@@ -146,6 +146,7 @@ impl Extraction {
     }
 
     /// Adds warnings of the tar.
+    #[cfg(feature = "lrz")]
     pub(crate) fn add_warnings(&mut self, warnings: Vec<String>) {
         self.warnings.extend(warnings);
     }

@@ -62,7 +62,7 @@ pub(super) fn describe(
     let valid = image.options.validate();
     valid.map_err(|cause| Error::Image { path: display_path.clone(), cause: Box::new(cause) })?;
     if let PackTarget::Output(Output::File { .. }) = target {
-        refuse_input(&source, &display_path)?;
+        refuse_input(&source, &display_path, display_path.is_file())?;
     }
     if !image.options.xattrs() {
         // Attributes that are not stored need not be supported.
@@ -84,13 +84,15 @@ pub(super) fn describe(
     Ok(Described { source, setup: Setup { display_path, image, entries, contents, replaced_input, resources } })
 }
 
-/// Rejects an output that is the input, if it is written in place or is a tar or a zip archive. If packing failed late, little of the archive
-/// would be left.
-fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
+/// Rejects an output that is a tar or a zip archive that is read, and, unless the output `may_replace_images`, an image that is read. If packing
+/// failed late, little of the input would be left.
+pub(super) fn refuse_input(source: &Source, output: &Path, may_replace_images: bool) -> Result<(), Error> {
     match source {
         Source::TarFile { path, .. } | Source::Zip { path, .. } => Ok(must_differ(path, output)?),
-        Source::Image(image) if !output.is_file() => Ok(must_differ(&image.display_path, output)?),
-        Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
+        Source::Image(image) if !may_replace_images => Ok(must_differ(&image.display_path, output)?),
+        Source::Stack(stack) => {
+            stack.layers.iter().try_for_each(|layer| refuse_input(layer, output, may_replace_images))
+        }
         _ => Ok(()),
     }
 }

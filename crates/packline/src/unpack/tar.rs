@@ -84,7 +84,8 @@ pub(super) fn to_tar(
         let what = format!("{}: work that continues after errors, from a tar to a tar", tar.display_path.escaped());
         return Err(Error::Request { what, expected: "a directory as the destination".to_string() });
     }
-    let (no_xattrs, no_sparse) = (!request.restore.xattrs, !request.sparse);
+    let no_xattrs = !request.restore.xattrs;
+    let no_sparse = !request.sparse;
     let written = TarRequest { compression, no_xattrs, no_sparse, ..TarRequest::default() };
     let scope = Scope::new(request.selection, request.subdirectory)?;
     let source = tar.source(&request.resources)?;

@@ -176,7 +176,8 @@ impl Command for Pack {
                 PackSummary::Image(summary) => summary.errors,
                 PackSummary::Tar(packed) => {
                     let peak = (io.host.peak_memory)();
-                    let (object, text) = (tar::as_json(&packed, peak), tar::as_text(&packed, peak));
+                    let object = tar::as_json(&packed, peak);
+                    let text = tar::as_text(&packed, peak);
                     options.report((json, quiet), object, text, packed.content_bytes, io);
                     packed.errors
                 }

@@ -132,6 +132,10 @@ fn outputs_follow_the_rules_of_images() {
     assert!(sandbox.bad(1, &["pack", "two", "x.tar"]).contains("--force"));
     assert!(sandbox.bad(1, &["pack", "-f", "x.tar", "x.tar"]).contains("x.tar"));
     assert!(sandbox.bad(1, &["unpack", "-f", "x.tar", "x.tar"]).contains("x.tar"));
+    sandbox.peer("zip", &["-qr", "x.zip", "one"]);
+    let zip = sandbox.read("x.zip");
+    assert!(sandbox.bad(1, &["pack", "-f", "--format", "tar", "x.zip", "x.zip"]).contains("x.zip"));
+    assert!(sandbox.read("x.zip") == zip);
     assert!(sandbox.read("x.tar") == before);
     // A tar in its own directory is left out.
     sandbox.good(&["pack", "-q", "one", "one/self.tar"]);

@@ -6,17 +6,16 @@
 mod map;
 mod writing;
 
-use std::path::Path;
-
 use packline_codec::StreamSpec;
 use packline_engine::Pool;
 use packline_image::{OpenedImage, Output, TarDestination, TarSink, TarSinkSettings, tar_sink_demand};
 use packline_runtime::memory::{Demand, Grant, Limits, Shortage, fewest_workers};
-use packline_runtime::{Observer, Resources, Temporaries, must_differ};
+use packline_runtime::{Observer, Resources, Temporaries};
 use packline_tree::Replaced;
 use packline_volume::CheckScope;
 
 use self::writing::Writing;
+use super::describe::refuse_input;
 use super::entries::EntrySetup;
 use super::plan::beyond_least;
 use super::request::TarRequest;
@@ -108,7 +107,7 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
     let (Output::File { path, .. } | Output::Stream(path, _)) = &target;
     let display_path = path.clone();
     if let Output::File { path, .. } = &target {
-        refuse_input(&source, path)?;
+        refuse_input(&source, path, false)?;
     }
     if request.no_xattrs {
         // Attributes that are not stored need not be supported.
@@ -159,16 +158,6 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
         workers: granted,
         resources,
     })
-}
-
-/// Rejects an output that is read: if packing failed late, the input would be lost.
-fn refuse_input(source: &Source, output: &Path) -> Result<(), Error> {
-    match source {
-        Source::TarFile { path, .. } => Ok(must_differ(path, output)?),
-        Source::Image(image) => Ok(must_differ(&image.display_path, output)?),
-        Source::Stack(stack) => stack.layers.iter().try_for_each(|layer| refuse_input(layer, output)),
-        _ => Ok(()),
-    }
 }
 
 /// Divides the memory between the source and the sink: the share of the source, and the number of workers.

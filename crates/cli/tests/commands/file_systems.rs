@@ -25,7 +25,7 @@ fn script(sandbox: &Sandbox, program: &str, words: &[&str], script: &str) -> Ran
     Ran::good(command.args(["sh", "-ec", script]).env("P", PACKLINE))
 }
 
-/// The tree is the lower layer. Files of the upper layer, removed files and a name that only one layer has are there.
+/// The tree is the lower layer. The root of the merged tree has the time of the upper layer. Files of the upper layer, removed files and a name that only one layer has are there.
 #[test]
 fn overlays_are_packed_and_unpacked() {
     if !tools::need(&["unshare"]) || !mount::namespaces() {
@@ -36,7 +36,7 @@ fn overlays_are_packed_and_unpacked() {
         return;
     }
     let sandbox = with_image();
-    let overlay = "mkdir layers && mount -t tmpfs none layers && mkdir layers/upper layers/work merged
+    let overlay = "mkdir layers && mount -t tmpfs none layers && mkdir layers/upper layers/work merged && touch -r tree layers/upper
         mount -t overlay -o lowerdir=tree,upperdir=layers/upper,workdir=layers/work none merged
         $P diff merged image.sqfs
         rm merged/gone; echo more >> merged/name; mkdir merged/new; echo new > merged/new/file

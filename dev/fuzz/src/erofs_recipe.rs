@@ -5,9 +5,9 @@ use packline_erofs::{BlockSize, Fragments, Kernel, Options};
 use packline_testkit::Random;
 use packline_testkit::model::{Content, Node, NodeKind};
 
-/// Limits of a tree, so that one input takes less than a second.
+/// Limits of a tree, so that most inputs take a tenth of a second.
 const NODES: usize = 200;
-const CONTENT: usize = 3 << 19;
+const CONTENT: usize = 3 << 17;
 /// Limit of steps of one file.
 const STEPS: u8 = 12;
 

@@ -22,14 +22,18 @@ const HOLE: usize = 8192;
 pub fn erofs_writer(bytes: &[u8]) {
     let mut recipe = Recipe::new(bytes);
     if let Some(options) = recipe.options() {
-        round_trip(&recipe.nodes(), &options);
+        let nodes = recipe.nodes();
+        let image = write(&nodes, &options, 0);
+        // Starting threads takes as long as all the rest, so one input of four has them.
+        if bytes.len().is_multiple_of(4) {
+            assert!(write(&nodes, &options, 2) == image, "workers change the image");
+        }
+        round_trip(&nodes, &options, image);
     }
 }
 
-/// Writes a tree with workers or without, and reads it.
-fn round_trip(nodes: &[Node], options: &Options) {
-    let image = write(nodes, options, 0);
-    assert!(write(nodes, options, 2) == image, "workers change the image");
+/// Reads the image of a tree.
+fn round_trip(nodes: &[Node], options: &Options, image: Vec<u8>) {
     let mut expected = snapshot::of_model(nodes, true);
     if !options.xattrs {
         expected.values_mut().for_each(|attributes| attributes.xattrs.clear());

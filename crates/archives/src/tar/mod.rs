@@ -58,8 +58,8 @@ pub struct TarOptions {
     /// Fail on faults that cause only a warning even without [`TarOptions::lenient`]: entries of unknown types, a single zero
     /// block before other bytes, missing padding, and letters after a time.
     pub strict: bool,
-    /// Fail if the two zero blocks at the end are missing. Without them, a tar that was cut between two entries is not
-    /// recognised.
+    /// Fail if the two zero blocks at the end are missing. Without this, a tar without any zero block at its end, which may have been cut between
+    /// two entries, causes a warning.
     pub end_mark: bool,
 }
 

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedTar, TarOrStream};
+use packline::requests::{
+    Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedFile, OpenedTar, TarOrStream,
+};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
@@ -31,17 +33,17 @@ pub fn refuse_keys(archive: &Archive, invocation: &Invocation) -> Result<(), Fai
 #[cfg(feature = "mount")]
 #[derive(Debug, clap::Args)]
 pub struct ImageArgs {
-    /// The image: a file, a block device or a URL
+    /// The image, or a .pln file with the image: a file, a block device or a URL
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that also read an image, a tar or a .lrz file from a stream.
+/// `IMAGE` and `--offset` of commands that also read an image, a tar, a .lrz or a .pln file from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
-    /// The image, tar or .lrz file: a file, a block device, a pipe or a URL; - for standard input
+    /// The image, tar, .lrz or .pln file: a file, a block device, a pipe or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -101,9 +103,9 @@ pub enum Unopened {
 
 impl StreamArgs {
     /// Returns the archive. A tar in a stream is not stored.
-    pub fn unopened(&self, io: &mut Io) -> Result<Unopened, Failure> {
+    pub fn unopened(&self, opener: &mut PlnOpener<'_>, io: &mut Io) -> Result<Unopened, Failure> {
         let Offset { offset, devices } = &self.offset;
-        match unopened(&self.image, *offset, io)? {
+        match unopened(&self.image, *offset, opener, io)? {
             Unopened::Image(place) => Ok(Unopened::Image(place.with_devices(devices.clone()))),
             Unopened::Lrz(_) if !devices.is_empty() => Err(no_devices(ContentKind::Lrz)),
             Unopened::Tar(_) if !devices.is_empty() => Err(no_devices(ContentKind::Tar)),
@@ -113,8 +115,46 @@ impl StreamArgs {
     }
 }
 
-/// Returns the archive at a path. A tar in a stream is not stored; another stream is.
-pub fn unopened(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Unopened, Failure> {
+/// Opens .pln files.
+pub struct PlnOpener<'a> {
+    keys: &'a OpeningKeys,
+    /// The readers of an open .pln file take a part of the memory.
+    pub resources: Resources,
+    opened: bool,
+}
+
+impl<'a> PlnOpener<'a> {
+    pub fn new(keys: &'a OpeningKeys, resources: Resources) -> PlnOpener<'a> {
+        PlnOpener { keys, resources, opened: false }
+    }
+
+    /// Returns the place in the content of a .pln file. Another place is returned unchanged.
+    pub fn content(&mut self, place: ImagePlace, io: &Io) -> Result<ImagePlace, Failure> {
+        match place.content_kind() {
+            Some(ContentKind::Pln | ContentKind::Encrypted) => {
+                self.opened = true;
+                Ok(place.in_pln(self.keys.identities(io)?, &mut self.resources)?)
+            }
+            _ => Ok(place),
+        }
+    }
+
+    /// Rejects keys if no .pln file was opened.
+    pub fn refuse_unused_keys(&self, invocation: &Invocation) -> Result<(), Failure> {
+        match OPENING.iter().find(|long| invocation.has(long)) {
+            Some(long) if !self.opened => Err(wrong(long, "works only with a .pln file")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the archive at a path, or in the .pln file at the path. A tar in a stream is not stored; another stream is.
+pub fn unopened(
+    path: &Path,
+    offset: Option<u64>,
+    opener: &mut PlnOpener<'_>,
+    io: &mut Io,
+) -> Result<Unopened, Failure> {
     let place = match located(path, offset, io)? {
         Located::Place(place) => place,
         Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream)? {
@@ -122,6 +162,7 @@ pub fn unopened(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Unopene
             TarOrStream::Stream(mut stream) => ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?,
         },
     };
+    let place = opener.content(place, io)?;
     Ok(match OpenedTar::at(&place) {
         Some(tar) => Unopened::Tar(tar),
         None if place.content_kind() == Some(ContentKind::Lrz) => Unopened::Lrz(place),
@@ -199,10 +240,8 @@ impl Offset {
         resources: &Resources,
         io: &Io,
     ) -> Result<Archive, Failure> {
-        let mut options = ArchiveOptions::new(resources);
-        options.offset = self.offset;
-        options.devices = &self.devices;
-        self.with_devices(Archive::in_pln(file, keys.identities(io)?, &options)?)
+        let content = OpenedFile::in_pln(file, keys.identities(io)?, self.offset.is_some(), resources)?;
+        self.with_devices(self.open_with(Input::Opened(content), false, resources, None)?)
     }
 
     /// Opens `input`, which may be encrypted, without asking for a password.

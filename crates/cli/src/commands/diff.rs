@@ -11,7 +11,8 @@ use packline_runtime::escape;
 use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
-use crate::args::image::{Unopened, unopened};
+use crate::args::image::{PlnOpener, Unopened, unopened};
+use crate::args::keys::OpeningKeys;
 use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
@@ -27,7 +28,7 @@ use crate::ui::time::{precise, put_nanoseconds};
 /// Show the differences between two images, tars, .lrz files, container images or directories
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image, tar or .lrz file (a file, a block device, a pipe or a URL; - for standard input), a container image, or a
+    /// The first tree: an image, tar, .lrz or .pln file (a file, a block device, a pipe or a URL; - for standard input), a container image, or a
     /// directory
     old: PathBuf,
     /// The second tree; only one of the two may come from standard input
@@ -77,6 +78,8 @@ pub struct Diff {
     /// Read contents of the EROFS image NEW from this file or block device; may be repeated
     #[arg(long = "new-device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     new_devices: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -138,7 +141,7 @@ impl Diff {
     /// Compares the trees and returns whether they are equal.
     fn compare(&self, invocation: &Invocation, io: &mut Io) -> Result<bool, Failure> {
         let options = self.scheduling.start(self.stats.stats, None, &[&self.old, &self.new], io)?;
-        let mut request = self.request(io)?;
+        let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
         let extracting = request.extract.is_some();
         let mut printer = Printer { out: &mut io.stdout, gone: false };
@@ -193,7 +196,7 @@ impl Diff {
         io.print_json(&format!("{}\n", Value::Object(counters::members(&counted))))
     }
 
-    fn request(&self, io: &mut Io) -> Result<DiffRequest, Failure> {
+    fn request(&self, invocation: &Invocation, io: &mut Io) -> Result<DiffRequest, Failure> {
         let compared = Compared {
             contents: !self.no_contents,
             owners: !self.no_owner,
@@ -204,18 +207,19 @@ impl Diff {
             numbers: self.inode_num,
             forms: false,
         };
-        let resources = self.machine.resources(&io.host);
+        let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
         let side =
             Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old", of_images };
-        let old = side.open(&resources, io)?;
+        let old = side.open(&mut opener, io)?;
         let side =
             Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new", of_images };
-        let new = side.open(&resources, io)?;
+        let new = side.open(&mut opener, io)?;
+        opener.refuse_unused_keys(invocation)?;
         let mut request = DiffRequest::new(old, new);
         request.compared = compared;
         request.extract = self.extract.clone();
-        request.resources = resources;
+        request.resources = opener.resources;
         Ok(request)
     }
 }
@@ -255,16 +259,18 @@ struct Side<'s> {
 }
 
 impl Side<'_> {
-    fn open(&self, resources: &Resources, io: &mut Io) -> Result<DiffPlace, Failure> {
+    fn open(&self, opener: &mut PlnOpener<'_>, io: &mut Io) -> Result<DiffPlace, Failure> {
         if self.path.is_dir() {
             self.refuse_options("a directory", None)?;
             return Ok(DiffPlace::Directory(self.path.to_path_buf()));
         }
         if let Some(place) = OciPlace::parse(self.path.as_os_str()).filter(|_| !self.path.exists()) {
             self.refuse_options("a container image", self.of_images)?;
-            return temporary(Source::oci(&place, None, resources)?, resources, io);
+            return temporary(Source::oci(&place, None, &opener.resources)?, &opener.resources, io);
         }
-        let tar = match unopened(self.path, self.offset, io)? {
+        let unopened = unopened(self.path, self.offset, opener, io)?;
+        let resources = &opener.resources;
+        let tar = match unopened {
             Unopened::Image(place) => {
                 return Ok(DiffPlace::Image(place.with_devices(self.devices.to_vec()).open(DIFF_METADATA)?));
             }

@@ -151,12 +151,12 @@ fn readers_of(container: ContentKind) -> &'static str {
     match container {
         ContentKind::Lrz => "packline unpack, list, cat, info and verify read it",
         ContentKind::Pln => {
-            "packline list, cat, info and verify read it, and 'packline decompress' writes the image or tar in it to a \
-             file"
+            "packline unpack, list, cat, info, verify, diff and mount read it, and 'packline decompress' writes the image \
+             or tar in it to a file"
         }
         ContentKind::Encrypted if cfg!(feature = "encryption") => {
-            "with a key, packline list, cat, info and verify read it, and 'packline decompress' writes the image or tar \
-             in it to a file"
+            "with a key, packline unpack, list, cat, info, verify, diff and mount read it, and 'packline decompress' \
+             writes the image or tar in it to a file"
         }
         ContentKind::Encrypted => "this build cannot read it; a build with the feature 'encryption' can",
         ContentKind::Delta => "packline patch applies it, info describes it",

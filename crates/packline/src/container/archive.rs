@@ -15,8 +15,6 @@ use packline_tree::keep_all;
 
 use super::by_magic::{ContentKind, log_kind};
 use super::image_place::{ImagePlace, UNKNOWN};
-#[cfg(feature = "pln")]
-use super::in_pln;
 use super::input::Input;
 use super::opened_file::OpenedFile;
 use super::recognise::{foreign_in, may_be_empty_tar, peeked};
@@ -109,20 +107,6 @@ impl Archive {
             Input::Stream(name, stream) => open_stream(name, stream, options),
             Input::At(name, input) => open_stream(name, Box::new(InputStream::new(input, 0)), options),
         }
-    }
-
-    /// Opens the content of a .pln file, `file`: an image, a tar or a .lrz file. The content is not stored anywhere. `identities` open an
-    /// encrypted one.
-    ///
-    /// # Errors
-    /// Returns the errors of opening; [`Error::Unrecognized`] for other content.
-    #[cfg(feature = "pln")]
-    pub fn in_pln(
-        file: Input,
-        identities: Option<Arc<crate::streams::encrypted::Identities>>,
-        options: &ArchiveOptions<'_>,
-    ) -> Result<Archive, Error> {
-        in_pln::open(file, identities, options)
     }
 
     /// A container image at `place`, which is called `path` in messages. Its layers are stored each time that it is read.
@@ -352,7 +336,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
 }
 
 /// Opens an archive in an input that is read instead of a file. `found` is its container.
-pub(crate) fn of_stored(
+fn of_stored(
     path: PathBuf,
     found: Option<ContentKind>,
     stored: Arc<dyn packline_runtime::Input>,

@@ -133,7 +133,7 @@ impl ImagePlace {
         ImagePlace { file: Arc::new(OnceLock::from(file)), ..ImagePlace::new(path) }
     }
 
-    /// An image or a .lrz file in a stream, which is stored in an unnamed temporary file in `directory`; `name` is for messages. A
+    /// An image, a .lrz or a .pln file in a stream, which is stored in an unnamed temporary file in `directory`; `name` is for messages. A
     /// stream of another format is not stored if an image should start at its first byte.
     ///
     /// # Errors
@@ -147,7 +147,13 @@ impl ImagePlace {
         let refused = |action| move |cause| Error::Source { path: name.to_path_buf(), action, cause };
         let mut head = read_head(&mut stream).map_err(refused("cannot read"))?;
         match ContentKind::of_head(&head) {
-            Some(ContentKind::SquashFs | ContentKind::Erofs | ContentKind::Lrz) => {}
+            Some(
+                ContentKind::SquashFs
+                | ContentKind::Erofs
+                | ContentKind::Lrz
+                | ContentKind::Pln
+                | ContentKind::Encrypted,
+            ) => {}
             _ if offset.unwrap_or(0) > 0 => {}
             Some(other) => return Err(other.instead_of(name, EXPECTED)),
             None => {

@@ -42,8 +42,7 @@ pub(super) fn to_directory(
     let name = tar.display_path.escaped();
     let scope = Scope::new(request.selection, request.subdirectory)?;
     let staging_dir = StagingDir::open(&destination, force, &temporaries)?;
-    let root = staging_dir.root()?.protecting(tar.file_id());
-    let mut extraction = Extraction::new(root, destination, settings);
+    let mut extraction = Extraction::new(&staging_dir, tar.file_id(), destination, settings)?;
     let inputs = ReadInputs::default();
     let source = tar.open(TarOptions::default(), &resources.with_less_memory(TREE_BYTES), Some(&inputs))?;
     let source = scope.of(source, name.clone(), resources.memory);

@@ -1,5 +1,7 @@
 //! Reads the content of a file at any offset, on one thread.
 
+use std::sync::Arc;
+
 use packline_runtime::TaskError;
 
 use super::Reader;
@@ -13,7 +15,7 @@ use crate::record_buffer::RecordPool;
 ///
 /// The reader holds the record read last, decoded and as stored, the table of that record's group (1024 records), and decoders.
 pub struct ContentReader {
-    reader: Reader,
+    reader: Arc<Reader>,
     task: DecodeTask,
     tools: Tools,
     table: Option<(Group, Table)>,
@@ -22,15 +24,15 @@ pub struct ContentReader {
 }
 
 impl ContentReader {
-    /// Returns a reader. Nothing is read before the first call of [`ContentReader::read_at`].
-    pub fn new(reader: Reader) -> ContentReader {
+    /// Returns a reader. Nothing is read before the first call of [`ContentReader::read_at`]. Several may share an open file.
+    pub fn new(reader: Arc<Reader>) -> ContentReader {
         let record_size = reader.record_size();
         let task = DecodeTask { record_size, pool: RecordPool::new(record_size, RecordPool::bytes(record_size)) };
         ContentReader { reader, task, tools: Tools::default(), table: None, record: None }
     }
 
     /// The open file.
-    pub fn reader(&self) -> &Reader {
+    pub fn reader(&self) -> &Arc<Reader> {
         &self.reader
     }
 

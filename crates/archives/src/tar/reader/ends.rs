@@ -39,6 +39,7 @@ impl<R: Read> TarSource<R> {
             }
         }
         self.end_marked = zeros >= 2;
+        self.may_be_cut = zeros == 0;
         Ok(None)
     }
 
@@ -101,9 +102,13 @@ impl<R: Read> TarSource<R> {
         if !self.pending.is_empty() {
             self.header_without_entry()?;
         }
-        if self.needs_end_mark && !self.end_marked {
+        if !self.end_marked && (self.needs_end_mark || self.may_be_cut) {
             let expected = "two blocks of zeros: without them, the archive may have been cut off";
-            return Err(self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected));
+            let fault = self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected);
+            if self.needs_end_mark {
+                return Err(fault);
+            }
+            self.warnings.push(fault.to_string());
         }
         self.report_unknown();
         self.input.finish().map_err(|cause| self.unreadable(cause))

@@ -48,6 +48,8 @@ pub struct TarSource<R> {
     ended: bool,
     /// Whether two zero blocks ended the archive.
     end_marked: bool,
+    /// Whether the input ended where a header could start, without a zero block.
+    may_be_cut: bool,
     lenient: bool,
     ignore_zeros: bool,
     strict: bool,
@@ -130,6 +132,7 @@ impl<R: Read> TarSource<R> {
             begun: false,
             ended: false,
             end_marked: false,
+            may_be_cut: false,
             lenient: options.lenient,
             ignore_zeros: options.ignore_zeros,
             strict: options.strict,

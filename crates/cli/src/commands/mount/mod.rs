@@ -12,7 +12,8 @@ use packline::Resources;
 use packline::requests::ImagePlace;
 use packline_image::{MountRequest, Mounted, metadata_cache};
 
-use crate::args::image::ImageArgs;
+use crate::args::image::{ImageArgs, PlnOpener};
+use crate::args::keys::OpeningKeys;
 use crate::args::value::{number, size};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
@@ -41,6 +42,8 @@ pub struct Mount {
     /// With --foreground, print a line once the image can be used, and leave the terminal. packline uses this internally
     #[arg(long, requires = "foreground", help_heading = MOUNT, hide_long_help = true)]
     announce: bool,
+    #[command(flatten)]
+    keys: OpeningKeys,
     /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
     jobs: Option<usize>,
@@ -78,11 +81,15 @@ impl Command for Mount {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         // The process in the background opens a file on a server.
         let mut image = if self.foreground { self.place.place(io)? } else { self.place.unopened() };
-        let request = self.request(&mut image, io)?;
+        let mut request = self.request(&mut image, io)?;
         if !self.foreground {
             let first = ["mount", "--foreground", "--announce"].map(OsString::from);
             return start_background("packline", &[&first, &invocation.words], io);
         }
+        let mut opener = PlnOpener::new(&self.keys, request.resources);
+        let image = opener.content(image, io)?;
+        opener.refuse_unused_keys(invocation)?;
+        request.resources = opener.resources;
         let mounted = packline_image::mount(image.open(metadata_cache(request.resources.memory))?, &request)?;
         serve(mounted, "packline", self.announce, io)
     }

@@ -12,7 +12,8 @@ use packline::{Error, RestoreAttributes};
 use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
-use crate::args::image::{StreamArgs, Unopened};
+use crate::args::image::{PlnOpener, StreamArgs, Unopened};
+use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
 use crate::args::run_options::{Machine, NAMES, Reporting, SchedulingOptions};
 use crate::args::text_list::Ending;
@@ -41,6 +42,8 @@ pub struct Unpack {
     entries: Entries,
     #[command(flatten)]
     attributes: Attributes,
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -165,7 +168,9 @@ impl Command for Unpack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         invocation.need(&[("null", "exclude-from")])?;
-        let from = self.place.unopened(io)?;
+        let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
+        let from = self.place.unopened(&mut opener, io)?;
+        opener.refuse_unused_keys(invocation)?;
         let mut opened = None;
         if let (None, Unopened::Image(place)) = (&self.dest, &from) {
             // A fault of IMAGE is more important than a missing DEST.
@@ -189,7 +194,7 @@ impl Command for Unpack {
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(io)?;
         let (is_lrz, is_image) = (matches!(from, Unopened::Lrz(_)), matches!(from, Unopened::Image(_)));
-        let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { self.machine.resources(&io.host) };
+        let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { opener.resources };
         request.resources = options.apply(resources);
         if to_tar && is_image && !request.subdirectory.is_empty() && !request.selection.is_all() {
             return Err(wrong("subdir", "cannot be used with patterns or --exclude if an image becomes a tar"));
@@ -359,7 +364,11 @@ impl Unpack {
 fn without_ending(name: &Path) -> Option<PathBuf> {
     FileKind::of_path(name)?;
     let stem = PathBuf::from(name.file_stem()?);
-    let is_ending = matches!(FileKind::of_path(&stem), Some(FileKind::Tar(_) | FileKind::Erofs));
+    let inner = FileKind::of_path(&stem);
+    let is_ending = match FileKind::of_path(name) {
+        Some(FileKind::Pln) => return without_ending(&stem).or(Some(stem)),
+        _ => matches!(inner, Some(FileKind::Tar(_) | FileKind::Erofs)),
+    };
     if is_ending { stem.file_stem().map(PathBuf::from) } else { Some(stem) }
 }
 
@@ -390,7 +399,7 @@ impl Attributes {
 /// Adds a hint: to an error about what only root may do, an option; to an error about the container, what can be unpacked.
 fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
-        return found.instead_of(path, "a SquashFS or EROFS image, a tar or a .lrz file").into();
+        return found.instead_of(path, "a SquashFS or EROFS image, a tar, a .lrz or a .pln file").into();
     }
     let Error::Output { path, action, cause } = &error else { return error.into() };
     if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {

@@ -121,3 +121,55 @@ fn reports_whiteouts_and_options_without_effect() {
     sandbox.good(&["unpack", "-q", "x.tar"]);
     assert!(sandbox.at("x/kept").exists());
 }
+
+/// A directory that the tar only implies, and a new destination, can be read by all users, as in an image of the tar.
+#[test]
+fn implied_directories_have_the_usual_permissions() {
+    let sandbox = crate::sandbox();
+    sandbox.write("source/d/file", "content\n");
+    sandbox.write("source/a", "a\n");
+    let sandbox = &sandbox;
+    shell(sandbox, "chmod 751 source && tar -C source -cf x.tar d/file a && mkdir -m 700 present present/d");
+    shell(sandbox, "umask 077; $P unpack -q x.tar ours && $P unpack -qf x.tar present");
+    let modes = |path: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(sandbox.at(path)).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!((modes("ours"), modes("ours/d")), (0o755, 0o755));
+    assert_eq!((modes("present"), modes("present/d")), (0o700, 0o700));
+    shell(sandbox, "tar -C source -cf x.tar . && $P unpack -q x.tar again");
+    assert_eq!(modes("again"), 0o751);
+}
+
+/// A program that dies between two entries leaves a tar that looks complete.
+#[test]
+fn a_tar_without_an_end_mark_is_read_with_a_warning() {
+    let sandbox = crate::sandbox();
+    sandbox.write("source/a", "a\n");
+    sandbox.write("source/b", "b\n");
+    let sandbox = &sandbox;
+    shell(sandbox, "tar -C source --format=ustar -cf x.tar a b && head -c 1024 x.tar > cut.tar && gzip -k cut.tar");
+    let warning = "the archive ends without an end mark at byte 1024 (expected two blocks of zeros";
+    for name in ["cut.tar", "cut.tar.gz"] {
+        for words in [&["unpack", name, "-f", "out"][..], &["pack", "-f", name, "x.sqfs"], &["list", name]] {
+            let ran = sandbox.run(words);
+            assert!(ran.status == 0 && ran.stderr.contains(warning), "{words:?}: {ran:?}");
+        }
+        assert!(sandbox.bad(1, &["verify", name]).contains("the archive ends without an end mark"));
+    }
+    assert!(sandbox.at("out/a").exists() && !sandbox.at("out/b").exists());
+    assert!(!sandbox.good(&["unpack", "x.tar", "whole"]).stderr.contains("end mark"));
+}
+
+/// Memory for files is in /dev, but no device: zeros before an image are no empty tar there.
+#[test]
+fn an_image_after_zeros_below_dev_is_unpacked() {
+    let Ok(top) = tempfile::tempdir_in("/dev/shm") else { return };
+    let sandbox = crate::sandbox();
+    sandbox.write("source/a", "a\n");
+    let image = top.path().join("x.erofs");
+    let image = image.to_str().unwrap();
+    sandbox.good(&["pack", "-q", "--offset=512", "source", image]);
+    sandbox.good(&["unpack", "-q", image, "out"]);
+    sandbox.good(&["diff", image, "out"]);
+}

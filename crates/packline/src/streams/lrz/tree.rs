@@ -39,8 +39,7 @@ pub fn lrz_unpack_tree(
     let settings = ExtractionSettings::of(&request);
     let scope = Scope::new(request.selection, request.subdirectory)?;
     let staging_dir = StagingDir::open(&destination, request.force, &request.temporaries)?;
-    let root = staging_dir.root()?.protecting(opened.file_id());
-    let extraction = Extraction::new(root, destination, settings);
+    let extraction = Extraction::new(&staging_dir, opened.file_id(), destination, settings)?;
     let resources = &request.resources;
     let (limits, inner) = tar_limits(resources.memory);
     let besides = TREE_BYTES + inner;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use packline_pln::ContentReader;
+use packline_pln::{ContentReader, Reader};
 use packline_runtime::{Input, Resources, seek_position};
 
 use super::encrypted::{Identities, is_damage};
@@ -31,9 +31,19 @@ pub struct PlnReader {
     content: ContentReader,
     position: u64,
     path: PathBuf,
-    /// The file with its recovery data, until it turns out to be damaged; `None` if it has none, or is not to be repaired.
-    repair: Option<(Arc<dyn Input>, Box<StreamOptions>)>,
+    /// Shared by all readers of one file.
+    repair: Arc<Mutex<Repair>>,
     repaired: bool,
+}
+
+/// What is done about a damaged file.
+enum Repair {
+    /// The file has no recovery data, is not to be repaired, or cannot be repaired.
+    None,
+    /// The file with its recovery data, which turned out to be damaged nowhere yet.
+    Possible(Arc<dyn Input>, Box<StreamOptions>),
+    /// The repaired copy.
+    Done(Arc<Reader>),
 }
 
 impl PlnReader {
@@ -90,18 +100,46 @@ impl PlnReader {
 
     fn of(path: PathBuf, opened: OpenedPln, repairing: Option<&StreamOptions>) -> PlnReader {
         let OpenedPln { reader, protected, repaired } = opened;
-        let repair = protected.zip(repairing.cloned().map(Box::new));
-        PlnReader { content: ContentReader::new(reader), position: 0, path, repair, repaired }
+        let repair = match (protected, repairing) {
+            (Some(protected), Some(options)) => Repair::Possible(protected, Box::new(options.clone())),
+            _ => Repair::None,
+        };
+        let content = ContentReader::new(Arc::new(reader));
+        PlnReader { content, position: 0, path, repair: Arc::new(Mutex::new(repair)), repaired }
     }
 
-    /// Continues with a repaired copy, if the file can be repaired. A repair is tried once.
+    /// Another reader of the file, at its start. It opens nothing, and holds a record of its own.
+    pub(crate) fn another(&self) -> PlnReader {
+        PlnReader {
+            content: ContentReader::new(Arc::clone(self.content.reader())),
+            position: 0,
+            path: self.path.clone(),
+            repair: Arc::clone(&self.repair),
+            repaired: self.repaired,
+        }
+    }
+
+    /// Bytes of content in a record.
+    pub(crate) fn record_bytes(&self) -> u64 {
+        self.content.reader().record_size().bytes() as u64
+    }
+
+    /// Continues with a repaired copy, if the file can be repaired and this reader does not read the copy already. A repair is tried once.
     fn repair(&mut self) -> Result<bool, Error> {
-        let Some((protected, options)) = self.repair.take() else { return Ok(false) };
-        let repaired = pln_repaired(&self.path, &protected, options.identities.as_deref(), &options.resources)?;
-        let Some(reader) = repaired else { return Ok(false) };
-        self.content = ContentReader::new(reader);
-        self.repaired = true;
-        Ok(true)
+        let mut repair = self.repair.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Repair::Possible(protected, options) = &*repair {
+            let repaired = pln_repaired(&self.path, protected, options.identities.as_deref(), &options.resources);
+            let repaired = repaired.inspect_err(|_| *repair = Repair::None)?;
+            *repair = repaired.map_or(Repair::None, |reader| Repair::Done(Arc::new(reader)));
+        }
+        match &*repair {
+            Repair::Done(reader) if !Arc::ptr_eq(reader, self.content.reader()) => {
+                self.content = ContentReader::new(Arc::clone(reader));
+                self.repaired = true;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Size of the content in bytes.

@@ -8,9 +8,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use packline_image::{Topic, Warning};
+use packline_image::{StagingDir, Topic, Warning};
 use packline_runtime::{MemoryFault, WorkFault, zeros};
-use packline_tree::destination::{Attributes, DestinationFile, Directory, Refusal, WritableDirectory, XattrRefusal};
+use packline_tree::destination::{
+    Attributes, DestinationFile, Directory, FileId, Refusal, WritableDirectory, XattrRefusal,
+};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 
 use rustix::io::Errno;
@@ -23,12 +25,16 @@ pub use settings::TarTreeCounts;
 const STEP: usize = 256 << 10;
 /// Memory for directories and links kept to the end, bytes: a few bytes of a tar can cause any amount.
 const KEPT_MOST: usize = 160 << 20;
+/// Permissions of a directory that the tar only implies.
+const IMPLIED_MODE: u16 = 0o755;
 /// Memory in bytes of a directory or a link, not counting its names and attributes.
 const KEPT_EACH: usize = 128;
 
 /// A tree being created.
 pub(crate) struct Extraction {
     root: Directory,
+    /// Whether the root was created for this tree.
+    root_is_new: bool,
     display_path: PathBuf,
     settings: ExtractionSettings,
     /// The most recent directory, which probably contains the next entry too.
@@ -39,7 +45,8 @@ pub(crate) struct Extraction {
     links: Vec<(Bytes, Bytes)>,
     /// Devices that were left out. Links to them are left out too.
     left_out: BTreeSet<Bytes>,
-    /// Existing directories whose permissions were extended, with their previous permissions.
+    /// Directories without attributes in the tar, and their final permissions: existing ones that have more permissions while files are
+    /// written, and implied ones.
     extended: BTreeMap<Bytes, u16>,
     /// Memory in bytes of directories, links and skipped devices.
     kept_bytes: usize,
@@ -50,11 +57,20 @@ pub(crate) struct Extraction {
 }
 
 impl Extraction {
-    /// Creates entries in `root`, which messages call `display_path`.
-    pub(crate) fn new(root: Directory, display_path: PathBuf, settings: ExtractionSettings) -> Extraction {
-        Extraction {
-            root,
-            display_path,
+    /// Creates entries in the directory that becomes `destination`.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if the directory cannot be opened.
+    pub(crate) fn new(
+        staging_dir: &StagingDir,
+        protected: Option<FileId>,
+        destination: PathBuf,
+        settings: ExtractionSettings,
+    ) -> Result<Extraction, Error> {
+        Ok(Extraction {
+            root: staging_dir.root()?.protecting(protected),
+            root_is_new: staging_dir.staging().is_none(),
+            display_path: destination,
             settings,
             present: None,
             directories: BTreeMap::new(),
@@ -66,7 +82,7 @@ impl Extraction {
             warnings: Vec::new(),
             counts: TarTreeCounts::default(),
             buffer: vec![0; STEP],
-        }
+        })
     }
 
     /// Creates an entry. It replaces anything of its name except directories, which are kept.
@@ -157,6 +173,10 @@ impl Extraction {
     /// As [`Extraction::entry`].
     pub(crate) fn finish(mut self) -> Result<(TarTreeCounts, Vec<String>), Error> {
         let root = self.directories.remove(&b""[..]).filter(|_| self.settings.restore.destination);
+        if root.is_none() && self.root_is_new {
+            let applied = self.root.attributes().set_mode(IMPLIED_MODE);
+            applied.map_err(|refusal| self.refused(b"", refusal))?;
+        }
         if let Some((meta, xattrs)) = root {
             self.enter(b"")?;
             match self.root.attributes().set_mode(meta.mode & 0o777) {
@@ -213,6 +233,7 @@ impl Extraction {
     fn directory(&mut self, entry: &Entry) -> Result<(), Error> {
         self.counts.entries += u64::from(!entry.path.is_empty());
         self.enter(&entry.path)?;
+        self.extended.remove(&entry.path);
         let xattrs: usize = entry.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
         self.keep(entry.path.len() + xattrs)?;
         self.directories.insert(entry.path.clone(), (entry.meta, entry.xattrs.clone()));
@@ -225,10 +246,9 @@ impl Extraction {
             return Ok(());
         }
         let opened = match self.open(path) {
-            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path),
-            opened => opened,
+            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path)?,
+            opened => opened.map_err(|refusal| self.refused(path, refusal))?,
         };
-        let opened = opened.map_err(|refusal| self.refused(path, refusal))?;
         self.present = Some((path.to_vec(), opened));
         Ok(())
     }
@@ -241,15 +261,20 @@ impl Extraction {
         }
     }
 
-    fn make_way(&mut self, path: &[u8]) -> Result<Directory, Refusal> {
-        let mut at = self.root.again()?;
+    fn make_way(&mut self, path: &[u8]) -> Result<Directory, Error> {
+        let mut at = self.root.again().map_err(|refusal| self.refused(path, refusal))?;
         let mut length = 0;
         for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
             length += name.len() + usize::from(length > 0);
             at = match at.open_writable(name) {
-                Err(Refusal::Os(_, Errno::NOENT)) => at.make(name)?,
+                Err(Refusal::Os(_, Errno::NOENT)) => {
+                    self.keep(length)?;
+                    self.extended.insert(path[..length].to_vec(), IMPLIED_MODE);
+                    at.make(name).map_err(|refusal| self.refused(path, refusal))?
+                }
                 opened => {
-                    let WritableDirectory { directory, before } = opened?;
+                    let WritableDirectory { directory, before } =
+                        opened.map_err(|refusal| self.refused(path, refusal))?;
                     self.note_extended(&path[..length], before);
                     directory
                 }

@@ -9,6 +9,7 @@ mod error;
 mod format;
 mod keys;
 mod memory;
+mod private_file;
 mod read;
 mod write;
 
@@ -18,6 +19,7 @@ pub use format::{ChunkSize, MAGIC, MadeFor};
 pub use keys::{Ask, Identities, Recipients};
 pub use memory::memory;
 pub use packline_runtime::{Input, Resources, Sink};
+pub use private_file::{PrivateFile, PrivateWriter};
 pub use read::{Damage, OpenedHead, PlainInput, PlainStream, SealedHead};
 pub use write::{Sealing, SealingSink};
 pub use zeroize::Zeroizing;

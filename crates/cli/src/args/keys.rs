@@ -44,9 +44,15 @@ pub struct RecipientOptions {
     /// Encrypt with a passphrase that packline asks for; --passphrase-file reads one from a file
     #[arg(long)]
     passphrase: bool,
+}
+
+/// `--pad` of `compress`. Images have an option of this name.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Encryption")]
+pub struct PadOption {
     /// Pad the encrypted file to hide its exact size (at most 12% larger, less for large files)
     #[arg(long)]
-    pad: bool,
+    pub pad: bool,
 }
 
 impl OpeningKeys {
@@ -78,7 +84,7 @@ impl RecipientOptions {
     ///
     /// # Errors
     /// A key is malformed, a file cannot be read, or packline cannot ask for a passphrase.
-    pub fn recipients(&self, keys: &OpeningKeys, io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
+    pub fn recipients(&self, keys: &OpeningKeys, pad: bool, io: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
         let mut recipients = Recipients::default();
         for key in &self.recipient {
             recipients.add_key(key).map_err(|error| wrong("recipient", format!("{error}{}", file_hint(key))))?;
@@ -95,11 +101,11 @@ impl RecipientOptions {
         if self.passphrase {
             recipients.add_passphrase(ask_twice(io)?);
         }
-        if self.pad && recipients.is_empty() {
+        if pad && recipients.is_empty() {
             let keys = "--recipient, --recipients-file, --passphrase or --passphrase-file";
             return Err(wrong("pad", format!("has no effect without {keys}")));
         }
-        if self.pad {
+        if pad {
             recipients.set_padded();
         }
         Ok((!recipients.is_empty()).then(|| Arc::new(recipients)))

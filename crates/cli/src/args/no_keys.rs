@@ -16,6 +16,12 @@ pub struct OpeningKeys {}
 #[derive(Debug, clap::Args)]
 pub struct RecipientOptions {}
 
+#[derive(Debug, clap::Args)]
+pub struct PadOption {
+    #[arg(skip)]
+    pub pad: bool,
+}
+
 impl OpeningKeys {
     pub fn identities(&self, _: &Io) -> Result<Option<Arc<Identities>>, Failure> {
         Ok(None)
@@ -27,7 +33,7 @@ impl OpeningKeys {
 }
 
 impl RecipientOptions {
-    pub fn recipients(&self, _: &OpeningKeys, _: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
+    pub fn recipients(&self, _: &OpeningKeys, _: bool, _: &Io) -> Result<Option<Arc<Recipients>>, Failure> {
         Ok(None)
     }
 }

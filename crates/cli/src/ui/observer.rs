@@ -3,8 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use packline::requests::{DryRun, ImageSummary, PackRequest, PackSummary};
+use packline::requests::{AroundPln, DryRun, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, Source, StoredData};
+use packline_pln::Written;
 use packline_runtime::{FileStamp, Problem};
 
 use crate::ui::elapsed::{Elapsed, Started};
@@ -64,6 +65,21 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     run_pack_listing(request, style, Listings::default(), io)
 }
 
+/// Packs like [`run_pack`], into a .pln file.
+pub fn run_pack_in_pln(
+    request: PackRequest,
+    around: AroundPln,
+    style: OutputStyle,
+    io: &mut Io,
+) -> Result<(PackSummary, Written), Failure> {
+    let pack = |request, observer: &mut dyn Observer| {
+        packline::requests::pack_in_pln(request, around, observer).map(|(packed, written)| (packed, Some(written)))
+    };
+    let (packed, written) = run_pack_by(pack, request, style, Listings::default(), io)?;
+    let written = written.ok_or_else(|| Failure::failed("the .pln file was not written"))?;
+    Ok((packed, written))
+}
+
 /// Packs like [`run_pack`], and writes the lists of squashfs-tools to files.
 pub fn run_pack_listing(
     request: PackRequest,
@@ -71,6 +87,21 @@ pub fn run_pack_listing(
     listings: Listings,
     io: &mut Io,
 ) -> Result<PackSummary, Failure> {
+    let pack =
+        |request, observer: &mut dyn Observer| packline::requests::pack(request, observer).map(|packed| (packed, None));
+    run_pack_by(pack, request, style, listings, io).map(|(packed, _)| packed)
+}
+
+/// A summary, and the .pln file around the image.
+type Done = (PackSummary, Option<Written>);
+
+fn run_pack_by(
+    pack: impl FnOnce(PackRequest, &mut dyn Observer) -> Result<Done, packline::Error>,
+    request: PackRequest,
+    style: OutputStyle,
+    listings: Listings,
+    io: &mut Io,
+) -> Result<Done, Failure> {
     let request = without_stream(request, io);
     let started = Started::now(&io.host);
     let bar = match style {
@@ -87,11 +118,11 @@ pub fn run_pack_listing(
     let is_tar = matches!(request.source, Source::TarFile { .. } | Source::TarStream { .. });
     let whiteouts = matches!(style, OutputStyle::Packline { whiteouts: true, .. } if is_tar).then_some(0);
     let mut observer = UiObserver { bar, percentage, listings, whiteouts, ..UiObserver::new(io, Names::of(style)) };
-    let packed = packline::requests::pack(request, &mut observer);
+    let packed = pack(request, &mut observer);
     observer.end();
     let verified = observer.verified;
-    let packed = packed?;
-    let PackSummary::Image(summary) = &packed else { return Ok(packed) };
+    let (packed, around) = packed?;
+    let PackSummary::Image(summary) = &packed else { return Ok((packed, around)) };
     let peak = (io.host.peak_memory)();
     let elapsed = started.elapsed(summary.image.content_bytes);
     match style {
@@ -105,16 +136,18 @@ pub fn run_pack_listing(
             io.report_as(false, &(statistics(summary) + &more))
         }
         OutputStyle::Packline { json: true, stats, .. } => {
-            io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))
+            let mut object = report::json(summary, peak, (elapsed, verified), stats);
+            report::put_around(&mut object, around.as_ref());
+            io.report_as(true, &format!("{object}\n"))
         }
         OutputStyle::Packline { quiet: false, stats, .. } => {
-            let text = report::text(summary, peak, (elapsed, verified), stats);
+            let text = report::text(summary, peak, (elapsed, verified), stats) + &report::around(around.as_ref());
             let columns = if io.terminal { io.host.columns } else { usize::MAX };
             io.eprint_lines(&wrap(text.trim_end(), columns))
         }
         _ => {}
     }
-    Ok(packed)
+    Ok((packed, around))
 }
 
 /// Reads the entries without packing them, and prints the names if the style asks for them.

@@ -3,6 +3,7 @@
 use packline::requests::{DryRun, ImageSummary, WrittenEnd};
 use packline_cache::Counts;
 use packline_engine::RunStats;
+use packline_pln::Written;
 use serde_json::{Value, json};
 
 use crate::ui::counters;
@@ -213,7 +214,7 @@ fn tables_text(summary: &ImageSummary) -> String {
 }
 
 /// Returns one JSON object on one line.
-pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
+pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> Value {
     let mut object = overview(summary, peak);
     elapsed.put_into(&mut object);
     object["verified_bytes"] = json!(summary.image.read_back.map(|read| read.bytes));
@@ -236,7 +237,24 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
         members.insert("tables".to_string(), tables(summary));
         members.extend(counters::members(&counted(summary)));
     }
-    format!("{object}\n")
+    object
+}
+
+/// Adds the .pln file around an image or a tar.
+pub fn put_around(object: &mut Value, around: Option<&Written>) {
+    if let Some(written) = around {
+        object["pln_bytes"] = json!(written.physical);
+        object["pln_records"] = json!(written.records);
+    }
+}
+
+/// The .pln file around an image or a tar, as a line of the summary; empty without one.
+pub fn around(around: Option<&Written>) -> String {
+    let line = |written: &Written| {
+        let line = format!("pln: {} in {}", show_bytes(written.physical), count(written.records, "record"));
+        aligned(&line) + "\n"
+    };
+    around.map(line).unwrap_or_default()
 }
 
 fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {

@@ -478,3 +478,51 @@ fn a_damaged_file_with_recovery_data_is_unpacked() {
         sandbox.good(&["diff", "tree", &out]);
     }
 }
+
+#[test]
+fn a_tree_is_packed_into_an_encrypted_file() {
+    let sandbox = encrypted_trees();
+    for (name, plain) in [("y.sqfs.pln", "x.sqfs"), ("y.erofs.pln", "x.erofs"), ("y.tar.pln", "x.tar")] {
+        for jobs in ["0", "1", "3"] {
+            sandbox.good(&["pack", "-qf", "-j", jobs, "--recipient", PUBLIC, "tree", name]);
+            sandbox.good(&["decompress", "-qf", "--identity", "key", "-o", "back", name]);
+            assert!(sandbox.read("back") == sandbox.read(plain), "{name}, {jobs}");
+        }
+        let bytes = sandbox.read(name);
+        assert!(!bytes.windows(5).any(|part| part == b"small"), "{name}");
+        // Without keys, and from the encrypted file to another image.
+        sandbox.good(&["pack", "-qf", "tree", name]);
+        sandbox.good(&["pack", "-qf", name, "again.sqfs"]);
+        assert!(sandbox.read("again.sqfs") == sandbox.read("x.sqfs"), "{name}");
+    }
+    sandbox.good(&["pack", "-qf", "--identity", "key", "x.sqfs.pln", "again.sqfs"]);
+    assert!(sandbox.read("again.sqfs") == sandbox.read("x.sqfs"));
+    let object = sandbox.good(&["pack", "-f", "--json", "--verify", "--recipient", PUBLIC, "tree", "y.sqfs.pln"]).text();
+    let object: Value = serde_json::from_str(&object).unwrap();
+    assert_eq!(object["pln_bytes"], sandbox.read("y.sqfs.pln").len());
+    let tar = sandbox.good(&["pack", "-f", "--json", "--recipient", PUBLIC, "tree", "y.tar.pln"]).text();
+    let tar: Value = serde_json::from_str(&tar).unwrap();
+    assert_eq!(tar["pln_bytes"], sandbox.read("y.tar.pln").len());
+}
+
+/// A .pln file in the directory that is packed is not packed, and an existing one is replaced only with --force.
+#[test]
+fn an_encrypted_output_is_treated_as_other_outputs() {
+    let sandbox = encrypted_trees();
+    sandbox.good(&["pack", "-q", "--recipient", PUBLIC, "tree", "tree/y.sqfs.pln"]);
+    let before = sandbox.read("tree/y.sqfs.pln");
+    let refused = sandbox.bad(1, &["pack", "-q", "--recipient", PUBLIC, "tree", "tree/y.sqfs.pln"]);
+    assert!(refused.contains("tree/y.sqfs.pln: already exists; --force replaces it"), "{refused}");
+    assert!(sandbox.read("tree/y.sqfs.pln") == before);
+    sandbox.good(&["pack", "-qf", "--recipient", PUBLIC, "tree", "tree/y.sqfs.pln"]);
+    let listed = sandbox.good(&["list", "--identity", "key", "tree/y.sqfs.pln"]).text();
+    assert_eq!(listed.lines().count(), 4, "{listed}");
+    sandbox.remove("tree/y.sqfs.pln");
+    let refused = |words: &[&str]| sandbox.bad(2, &[&["pack", "tree"][..], words].concat());
+    assert!(refused(&["y.sqfs", "--recipient", PUBLIC]).contains("--recipient: works only if IMAGE is a .pln file"));
+    assert!(refused(&["y.pln"]).contains("the name does not say what the .pln file holds"));
+    assert!(refused(&["y.sqfs", "--identity", "key"]).contains("--identity: works only with a .pln file"));
+    let cached = refused(&["y.sqfs.pln", "--recipient", PUBLIC, "--cache", "cache"]);
+    assert!(cached.contains("--cache: would store the blocks of the image without encryption"), "{cached}");
+    assert!(!sandbox.at("y.sqfs.pln").exists() && !sandbox.at("cache").exists());
+}

@@ -13,6 +13,8 @@ mod entries;
 pub(crate) mod image;
 pub(crate) mod image_options;
 mod image_writer;
+#[cfg(feature = "pln")]
+pub(crate) mod in_pln;
 mod memory;
 mod open;
 pub(crate) mod outputs;

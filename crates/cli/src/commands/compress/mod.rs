@@ -14,7 +14,7 @@ use packline_recovery::Redundancy;
 
 use super::streams::CommandInput;
 use crate::args::cache::CacheOptions;
-use crate::args::keys::{OpeningKeys, RecipientOptions};
+use crate::args::keys::{OpeningKeys, PadOption, RecipientOptions};
 use crate::args::run_options::{Memory, SchedulingOptions};
 use crate::args::value::{codecs_help, number, size, text, text_or_help};
 use crate::args::{Command, Invocation};
@@ -150,6 +150,8 @@ pub(crate) struct Compression {
     cache: CacheOptions,
     #[command(flatten)]
     recipients: RecipientOptions,
+    #[command(flatten)]
+    padding: PadOption,
 }
 
 fn codecs() -> Vec<String> {

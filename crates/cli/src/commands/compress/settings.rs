@@ -84,7 +84,7 @@ impl Settings {
         let options = compression.map(write_options).transpose()?;
         let resources = run_options.apply(resources(shared, &io.host));
         let recipients = match compression {
-            Some(compression) => compression.recipients.recipients(&shared.keys, io)?,
+            Some(compression) => compression.recipients.recipients(&shared.keys, compression.padding.pad, io)?,
             None => None,
         };
         // A cache would store the records unencrypted.

@@ -15,12 +15,16 @@ mod tar;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
+use packline::requests::{
+    AroundPln, FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary,
+};
 use packline::{Container, Output, Resources, Source};
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
 use crate::args::cache::CacheOptions;
+use crate::args::image::PlnOpener;
+use crate::args::keys::{OpeningKeys, RECIPIENTS, RecipientOptions};
 use crate::args::run_options::{Machine, Reporting, SchedulingOptions};
 use crate::args::value::{number, text};
 use crate::args::verity::PackVerity;
@@ -28,7 +32,7 @@ use crate::args::{Command, Invocation, wrong};
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
-use crate::ui::observer::{OutputStyle, run_dry, run_pack};
+use crate::ui::observer::{OutputStyle, run_dry, run_pack, run_pack_in_pln};
 use crate::ui::{report, target};
 use attributes::Attributes;
 use codec_errors::{codec_hint, not_smallest};
@@ -74,6 +78,10 @@ pub struct Pack {
     base: BaseOptions,
     #[command(flatten)]
     verity: PackVerity,
+    #[command(flatten)]
+    recipients: RecipientOptions,
+    #[command(flatten)]
+    keys: OpeningKeys,
     #[command(flatten)]
     output: OutputOptions,
     /// Print each packed entry: to standard output, or with --json to standard error
@@ -132,6 +140,7 @@ impl Command for Pack {
         "packline pack --overlay base/ site/ rootfs.sqfs --remove /var/cache",
         "packline pack oci:images:v2 rootfs.sqfs",
         "packline pack rootfs/ rootfs.tar.zst",
+        "packline pack --recipients-file team.txt home/ home.sqfs.pln",
         "packline pack --format tar -c gzip:level=9 rootfs.sqfs - | ssh host tar -xzf -",
     ];
 
@@ -165,6 +174,7 @@ impl Command for Pack {
         let style = OutputStyle::Packline { quiet, bar, json, stats, verbose: self.verbose, whiteouts };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
+        let around = self.around(invocation, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
         let errors = if self.output.dry_run {
@@ -172,13 +182,19 @@ impl Command for Pack {
             options.report((json, quiet), report::dry_run_json(&run), report::dry_run_text(&run), 0, io);
             run.errors
         } else {
-            match run_pack(request, style, io).map_err(|failure| self.explain(failure))? {
+            let done = match around {
+                Some(around) => run_pack_in_pln(request, around, style, io).map(|(packed, pln)| (packed, Some(pln))),
+                None => run_pack(request, style, io).map(|packed| (packed, None)),
+            };
+            let (packed, pln) = done.map_err(|failure| self.explain(failure))?;
+            match packed {
                 PackSummary::Image(summary) => summary.errors,
                 PackSummary::Tar(packed) => {
                     let peak = (io.host.peak_memory)();
-                    let object = tar::as_json(&packed, peak);
-                    let text = tar::as_text(&packed, peak);
-                    options.report((json, quiet), object, text, packed.content_bytes, io);
+                    let mut object = tar::as_json(&packed, peak);
+                    report::put_around(&mut object, pln.as_ref());
+                    let text = format!("{}\n{}", tar::as_text(&packed, peak), report::around(pln.as_ref()));
+                    options.report((json, quiet), object, text.trim_end().to_string(), packed.content_bytes, io);
                     packed.errors
                 }
                 PackSummary::Lrz(written) => {
@@ -225,7 +241,12 @@ impl Pack {
             definitions = self.manifest.read(time.unwrap_or(0).into(), io)?;
         }
         resources.workers = if self.threads.serial { 0 } else { resources.workers };
-        let (source, exclude) = self.source(invocation, io, &resources, &mut definitions)?;
+        let mut opener = PlnOpener::new(&self.keys, resources);
+        let (source, exclude) = self.source(invocation, io, &mut opener, &mut definitions)?;
+        if !self.is_in_pln() || invocation.has("identity") {
+            opener.refuse_unused_keys(invocation)?;
+        }
+        let mut resources = opener.resources;
         changes.exclude = exclude;
         let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
         let unfit = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && invocation.has(long));
@@ -236,7 +257,7 @@ impl Pack {
             PackContainer::Image(image) => {
                 image.prepended = prepended(self.layout.prepend.as_deref(), &source)?;
                 self.fill_image(image, invocation)?;
-                if !self.output.dry_run && image.options.looks_up() {
+                if !self.output.dry_run && image.options.looks_up() && !self.encrypts(invocation)? {
                     image.cache = self.cache.open(resources.workers > 0, io)?;
                 }
                 Some(&mut image.entries)
@@ -274,7 +295,7 @@ impl Pack {
                     erofs::refuse_cache(options, invocation)?;
                 }
             }
-            PackContainer::Tar(tar) => tar::apply(tar, self.image(), &self.layout, invocation),
+            PackContainer::Tar(tar) => tar::apply(tar, &self.inner_name(), &self.layout, invocation),
             _ => {}
         }
         Ok(())
@@ -337,10 +358,52 @@ impl Pack {
 
     /// Returns the container: `--format`, or the container for the ending of the name.
     fn container(&self) -> Result<Container, Failure> {
-        let named =
-            || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(self.image()) };
+        let named = || match self.is_system_image() {
+            true => Ok(Container::SquashFs),
+            false => Container::for_tree_at(&self.inner_name()),
+        };
+        if self.is_in_pln() && self.output.format.is_none() && FileKind::of_path(&self.inner_name()).is_none() {
+            let what = "the name does not say what the .pln file holds";
+            let expected = "an ending such as .sqfs.pln, .erofs.pln or .tar.pln; --format chooses for any name";
+            return Err(Failure::usage(format!("{}: {what} (expected {expected})", self.image().escaped())));
+        }
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         self.output.format.map_or_else(named, Ok).map_err(explained)
+    }
+
+    /// Whether the image or tar becomes the content of a .pln file.
+    fn is_in_pln(&self) -> bool {
+        FileKind::of_path(self.image()) == Some(FileKind::Pln)
+    }
+
+    /// Returns the name of the output without the ending of a .pln file around it.
+    fn inner_name(&self) -> PathBuf {
+        if self.is_in_pln() { self.image().with_extension("") } else { self.image().to_path_buf() }
+    }
+
+    /// Returns the .pln file around the output, if its name asks for one.
+    fn around(&self, invocation: &Invocation, io: &Io) -> Result<Option<AroundPln>, Failure> {
+        if !self.is_in_pln() {
+            let given = RECIPIENTS.iter().find(|long| invocation.has(long));
+            return match given {
+                Some(long) => Err(wrong(long, "works only if IMAGE is a .pln file, such as x.sqfs.pln")),
+                None => Ok(None),
+            };
+        }
+        if self.verity.is_given() {
+            return Err(wrong("verity", "cannot be used for an image in a .pln file, which the kernel does not read"));
+        }
+        Ok(Some(AroundPln::new(self.recipients.recipients(&self.keys, false, io)?)?))
+    }
+
+    /// Whether the output is encrypted. A cache would store its blocks without encryption.
+    fn encrypts(&self, invocation: &Invocation) -> Result<bool, Failure> {
+        let encrypts =
+            self.is_in_pln() && RECIPIENTS.iter().chain(&["passphrase-file"]).any(|long| invocation.has(long));
+        match invocation.has("cache") {
+            true if encrypts => Err(wrong("cache", "would store the blocks of the image without encryption")),
+            _ => Ok(encrypts),
+        }
     }
 
     /// Returns whether the name is that of a system image with a hash tree, as systemd names them.
@@ -367,12 +430,12 @@ impl Pack {
         &self,
         invocation: &Invocation,
         io: &mut Io,
-        resources: &Resources,
+        pln: &mut PlnOpener<'_>,
         definitions: &mut Option<Definitions>,
     ) -> Result<(Source, Patterns), Failure> {
         let sources = self.sources();
         if sources.is_empty() {
-            return self.manifest_alone(invocation, io, resources, definitions);
+            return self.manifest_alone(invocation, io, &pln.resources, definitions);
         }
         let takes_stdin = |path: &PathBuf| {
             path.as_os_str() == "-" || OciPlace::parse(path.as_os_str()).is_some_and(|place| place.is_stream())
@@ -387,10 +450,10 @@ impl Pack {
             entries: &self.entries,
             readers: self.threads.readers,
             image: self.image(),
-            resources,
+            resources: &pln.resources.clone(),
             invocation,
         };
-        opener.open(sources, io)
+        opener.open(sources, pln, io)
     }
 
     /// Returns the definitions as the only source.

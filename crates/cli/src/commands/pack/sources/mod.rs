@@ -14,6 +14,7 @@ use packline_archives::Whiteouts;
 use packline_tree::{DirectoryOptions, Patterns};
 
 use super::options::{Entries, Layout};
+use crate::args::image::PlnOpener;
 use crate::args::patterns::patterns;
 use crate::args::value::{one_of, text};
 use crate::args::{Invocation, remote, wrong};
@@ -78,13 +79,13 @@ impl SourceOpener<'_> {
     ///
     /// # Errors
     /// [`Failure::Usage`] for an option that no source can honour; [`Failure::Failed`] for a source that cannot be opened.
-    pub fn open(&self, paths: &[PathBuf], io: &mut Io) -> Result<(Source, Patterns), Failure> {
+    pub fn open(&self, paths: &[PathBuf], pln: &mut PlnOpener<'_>, io: &mut Io) -> Result<(Source, Patterns), Failure> {
         if let (true, Some(long)) = (paths.len() > 1, self.explicit_option(&["files-from"])) {
             return Err(wrong(long, "works only with one SOURCE, a directory"));
         }
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
-        let operands = self.operands(paths, io)?;
+        let operands = self.operands(paths, pln, io)?;
         if self.are_side_by_side(&operands)? {
             if let Some(long) = self.explicit_option(&["files-from", "whiteouts", "remove", "platform"]) {
                 return Err(wrong(long, beside::refusal(long)));
@@ -171,13 +172,23 @@ impl SourceOpener<'_> {
         }
     }
 
-    fn operands<'p>(&self, paths: &'p [PathBuf], io: &mut Io) -> Result<Vec<Operand<'p>>, Failure> {
+    fn operands<'p>(
+        &self,
+        paths: &'p [PathBuf],
+        pln: &mut PlnOpener<'_>,
+        io: &mut Io,
+    ) -> Result<Vec<Operand<'p>>, Failure> {
         let mut operands = Vec::new();
         for path in paths {
             let place = remote::open(path, io)?.map_or_else(|| ImagePlace::new(path), ImagePlace::of_file);
             let kind = self.operand_kind(&place, paths.len() > 1)?;
             // A plain file is closed: there may be more operands than files that may be open.
-            let place = if kind == OperandKind::Layer { place } else { ImagePlace::new(path) };
+            let place = match kind {
+                // Looking at the content of a pipe would take it from the source.
+                OperandKind::Layer if place.is_remote() || path.is_file() => pln.content(place, io)?,
+                OperandKind::Layer => place,
+                _ => ImagePlace::new(path),
+            };
             operands.push(Operand { path, kind, place });
         }
         Ok(operands)

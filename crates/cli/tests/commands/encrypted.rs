@@ -497,7 +497,8 @@ fn a_tree_is_packed_into_an_encrypted_file() {
     }
     sandbox.good(&["pack", "-qf", "--identity", "key", "x.sqfs.pln", "again.sqfs"]);
     assert!(sandbox.read("again.sqfs") == sandbox.read("x.sqfs"));
-    let object = sandbox.good(&["pack", "-f", "--json", "--verify", "--recipient", PUBLIC, "tree", "y.sqfs.pln"]).text();
+    let object =
+        sandbox.good(&["pack", "-f", "--json", "--verify", "--recipient", PUBLIC, "tree", "y.sqfs.pln"]).text();
     let object: Value = serde_json::from_str(&object).unwrap();
     assert_eq!(object["pln_bytes"], sandbox.read("y.sqfs.pln").len());
     let tar = sandbox.good(&["pack", "-f", "--json", "--recipient", PUBLIC, "tree", "y.tar.pln"]).text();

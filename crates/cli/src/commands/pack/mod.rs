@@ -255,7 +255,7 @@ impl Pack {
         }
         let entries = match &mut options {
             PackContainer::Image(image) => {
-                image.prepended = prepended(self.layout.prepend.as_deref(), &source)?;
+                image.prepended = prepended(self.layout.prepend.as_deref(), &source, io)?;
                 self.fill_image(image, invocation)?;
                 if !self.output.dry_run && image.options.looks_up() && !self.encrypts(invocation)? {
                     image.cache = self.cache.open(resources.workers > 0, io)?;

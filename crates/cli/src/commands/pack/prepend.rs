@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use packline::Source;
-use packline::requests::Prepended;
+use packline::requests::{ImagePlace, Prepended};
 use packline_image::OpenedImage;
 
 use crate::args::wrong;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
+use crate::ui::io::Io;
 
 /// The value that stands for the bytes before the image in the source.
 const KEEP: &str = "keep";
@@ -17,9 +18,13 @@ const KEEP: &str = "keep";
 ///
 /// # Errors
 /// [`Failure::Usage`] for a source that has no bytes before an image; [`Failure::Failed`] for a file that cannot be opened.
-pub fn prepended(option: Option<&Path>, source: &Source) -> Result<Option<Prepended>, Failure> {
+pub fn prepended(option: Option<&Path>, source: &Source, io: &mut Io) -> Result<Option<Prepended>, Failure> {
     let Some(path) = option else { return Ok(None) };
     if path.as_os_str() != KEEP {
+        if let Some(kind) = ImagePlace::new(path).content_kind() {
+            let what = format!("begins with {kind}; programs, and packline, read that instead of the new image");
+            io.warn(&format!("{}: {what}", path.escaped()));
+        }
         return Ok(Some(Prepended::file(path)?));
     }
     let Some(image) = only_image(source) else {

@@ -221,6 +221,8 @@ impl Command for Unpack {
     }
 }
 
+/// What is unpacked, for messages.
+const READ: &str = "a SquashFS or EROFS image, a tar, a zip archive, a .lrz or a .pln file";
 /// The options with an effect on a .lrz file.
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
 /// The options with an effect on a .lrz file that is unpacked to a directory.
@@ -399,7 +401,10 @@ impl Attributes {
 /// Adds a hint: to an error about what only root may do, an option; to an error about the container, what can be unpacked.
 fn explain(error: Error) -> Failure {
     if let Error::Container { path, found, .. } = &error {
-        return found.instead_of(path, "a SquashFS or EROFS image, a tar, a .lrz or a .pln file").into();
+        return found.instead_of(path, READ).into();
+    }
+    if let Error::Unrecognized { path, what, .. } = error {
+        return Error::Unrecognized { path, what, expected: READ.to_string() }.into();
     }
     let Error::Output { path, action, cause } = &error else { return error.into() };
     if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {

@@ -173,3 +173,32 @@ fn an_image_after_zeros_below_dev_is_unpacked() {
     sandbox.good(&["unpack", "-q", image, "out"]);
     sandbox.good(&["diff", image, "out"]);
 }
+
+/// As in GNU tar and bsdtar, the last entry of a name counts, of whatever kind it is.
+#[test]
+fn an_entry_replaces_one_of_another_kind() {
+    let sandbox = crate::sandbox();
+    sandbox.write("file/d", "a file\n");
+    sandbox.write("full/d/e/f", "content\n");
+    let sandbox = &sandbox;
+    shell(sandbox, "mkdir -m 711 -p empty/d link/to && chmod 711 empty/d && ln -s to link/d");
+    let mode = |path: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::symlink_metadata(sandbox.at(path)).unwrap().permissions().mode()
+    };
+    for (first, second) in [("file", "full"), ("empty", "file"), ("link", "full"), ("empty", "link")] {
+        shell(sandbox, &format!("tar -C {first} -cf x.tar d && tar -C {second} -rf x.tar d && rm -rf out out.tar"));
+        sandbox.good(&["unpack", "-q", "x.tar", "out"]);
+        assert_eq!(mode("out/d"), mode(&format!("{second}/d")), "{first}, {second}");
+        shell(sandbox, &format!("diff -r --no-dereference {second}/d out/d || test -L out/d"));
+    }
+    // What has entries is not removed.
+    shell(sandbox, "tar -C full -cf x.tar d && tar -C file -rf x.tar d");
+    assert!(sandbox.bad(1, &["unpack", "-q", "x.tar", "kept"]).contains("kept/d: cannot remove: Directory not empty"));
+    shell(sandbox, "tar -C link -cf x.tar d && tar -C full -rf x.tar d/e/f");
+    let below = sandbox.bad(1, &["unpack", "-q", "x.tar", "below"]);
+    assert!(
+        below.contains("below/d/e: cannot open: an entry is below it, and it, or a name in it, is a file or"),
+        "{below}"
+    );
+}

@@ -5,6 +5,7 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -85,7 +86,7 @@ impl Extraction {
         })
     }
 
-    /// Creates an entry. It replaces anything of its name except directories, which are kept.
+    /// Creates an entry. It replaces anything of its name, except a directory with entries; a directory keeps a directory of its name.
     ///
     /// # Errors
     /// [`Error::Output`] with the path; the errors of the source; [`Error::Memory`] for too many directories or links.
@@ -232,12 +233,25 @@ impl Extraction {
 
     fn directory(&mut self, entry: &Entry) -> Result<(), Error> {
         self.counts.entries += u64::from(!entry.path.is_empty());
+        self.replace_by_directory(&entry.path)?;
         self.enter(&entry.path)?;
         self.extended.remove(&entry.path);
         let xattrs: usize = entry.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
         self.keep(entry.path.len() + xattrs)?;
         self.directories.insert(entry.path.clone(), (entry.meta, entry.xattrs.clone()));
         Ok(())
+    }
+
+    /// Removes what has the name of a directory and is none.
+    fn replace_by_directory(&mut self, path: &[u8]) -> Result<(), Error> {
+        match self.open(path) {
+            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {}
+            _ => return Ok(()),
+        }
+        let (parent, name) = split(path);
+        self.enter(parent)?;
+        let Some((_, directory)) = &self.present else { return Ok(()) };
+        directory.unlink(name).map_err(|refusal| self.refused(path, refusal))
     }
 
     /// Makes a directory the current one. Creates it and its parents if they are missing.
@@ -247,10 +261,21 @@ impl Extraction {
         }
         let opened = match self.open(path) {
             Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path)?,
+            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {
+                return Err(self.not_entered(path, &refusal));
+            }
             opened => opened.map_err(|refusal| self.refused(path, refusal))?,
         };
         self.present = Some((path.to_vec(), opened));
         Ok(())
+    }
+
+    /// The error for an entry below a name that is no directory.
+    fn not_entered(&self, path: &[u8], refusal: &Refusal) -> Error {
+        let what = "an entry is below it, and it, or a name in it, is a file or a symbolic link (expected directories); \
+                    'packline pack' follows such links";
+        let cause = io::Error::new(refusal.cause().kind(), what);
+        Error::Output { path: self.path(path), action: "cannot open", cause }
     }
 
     fn open(&self, path: &[u8]) -> Result<Directory, Refusal> {
@@ -314,19 +339,33 @@ impl Extraction {
         name: &[u8],
         make: impl Fn(&Directory) -> Result<T, Refusal>,
     ) -> Result<T, Error> {
-        let made = match self.make_or_replace(name, &make) {
-            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.make_or_replace(name, &make),
+        let made = match self.make_or_replace(path, name, &make) {
+            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.make_or_replace(path, name, &make),
             made => made,
         };
         made.map_err(|refusal| self.refused(path, refusal))
     }
 
-    fn make_or_replace<T>(&self, name: &[u8], make: &impl Fn(&Directory) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn make_or_replace<T>(
+        &mut self,
+        path: &[u8],
+        name: &[u8],
+        make: &impl Fn(&Directory) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let (_, directory) = self.present.as_ref().ok_or(Refusal::Replaced)?;
         match make(directory) {
-            Err(Refusal::Os(_, Errno::EXIST)) => directory.unlink(name).and_then(|()| make(directory)),
-            made => made,
+            Err(Refusal::Os(_, Errno::EXIST)) => {}
+            made => return made,
         }
+        match directory.unlink(name) {
+            Err(Refusal::Os(_, Errno::ISDIR)) => {
+                directory.remove_directory(name)?;
+                self.directories.remove(path);
+                self.extended.remove(path);
+            }
+            removed => removed?,
+        }
+        make(directory)
     }
 
     fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {

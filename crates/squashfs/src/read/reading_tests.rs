@@ -189,6 +189,24 @@ fn nothing_is_decoded_twice_whatever_the_order() {
 }
 
 #[test]
+fn a_block_that_repeats_in_a_row_is_decoded_once() {
+    let repeated = text(7, BLOCK).repeat(10_000);
+    let content = vec![[text(8, BLOCK), repeated, text(9, BLOCK)].concat()];
+    let input = Counting::new(image(&content, "gzip"));
+    let image = open(input.clone());
+    let order = files(&image);
+    let place = image.blocks(&BlockList::of(&order[0])).nth(5000).unwrap().unwrap().place.unwrap();
+    for workers in [0, 2] {
+        let before = input.times(place.offset);
+        let got = read(&image, &order, true, &settings(workers, 1 << 20, 8 << 20));
+        assert!(got[0].bytes == content[0], "{workers} workers");
+        // A few times, if the steps before are done when more of them are planned.
+        let decoded = input.times(place.offset) - before;
+        assert!((1..20).contains(&decoded), "{workers} workers: {decoded}");
+    }
+}
+
+#[test]
 fn small_blocks_share_jobs() {
     let content: Vec<Vec<u8>> = (0..100).map(|seed| text(seed, 8 * BLOCK)).collect();
     let image = open(Arc::new(image(&content, "gzip")));

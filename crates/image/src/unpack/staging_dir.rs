@@ -120,7 +120,12 @@ impl StagingDir {
 
     /// Whether a name in the root is the staging directory's.
     pub fn reserves(&self, name: &[u8]) -> bool {
-        matches!(self.way, Placement::Into { .. }) && name == STAGING.as_bytes()
+        self.reserved() == Some(name)
+    }
+
+    /// The name in the root that the staging directory has; `None` if it is not in the root.
+    pub fn reserved(&self) -> Option<&'static [u8]> {
+        matches!(self.way, Placement::Into { .. }).then_some(STAGING.as_bytes())
     }
 
     /// Returns an error of the destination itself.

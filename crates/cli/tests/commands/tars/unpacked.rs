@@ -202,3 +202,36 @@ fn an_entry_replaces_one_of_another_kind() {
         "{below}"
     );
 }
+
+/// In an existing directory, a file gets its name when it is complete, and an earlier file of that name stays until then.
+#[test]
+fn an_existing_file_is_replaced_by_a_complete_one() {
+    let sandbox = crate::sandbox();
+    sandbox.write("source/a", "a\n");
+    sandbox.write("source/b", "b".repeat(5000));
+    let sandbox = &sandbox;
+    shell(
+        sandbox,
+        "ln source/b source/c && tar -C source --format=ustar -cf x.tar a b c && head -c 3000 x.tar > cut.tar",
+    );
+    sandbox.write("old/a", "old a\n");
+    sandbox.write("old/b", "old b\n");
+    sandbox.write("old/mounted/none", "");
+    let cut = sandbox.bad(1, &["unpack", "-qf", "cut.tar", "old"]);
+    assert!(cut.contains("cut.tar: the archive is cut off"), "{cut}");
+    assert_eq!((sandbox.read("old/a"), sandbox.read("old/b")), (b"a\n".to_vec(), b"old b\n".to_vec()));
+    for _ in 0..2 {
+        sandbox.good(&["unpack", "-qf", "x.tar", "old"]);
+        shell(sandbox, "cmp source/b old/b && test old/b -ef old/c");
+    }
+    if packline_testkit::tools::need(&["unshare"]) && packline_testkit::mount::namespaces() {
+        // No file can be moved to another file system.
+        let mounted = "mount -t tmpfs none old/mounted; echo old > old/mounted/b
+            tar -C source -cf x.tar --transform s,^,mounted/,rh a b c && $P unpack -qf x.tar old
+            cmp source/b old/mounted/b && test old/mounted/b -ef old/mounted/c";
+        shell(sandbox, &format!("unshare -m sh -ec '{mounted}'"));
+    }
+    shell(sandbox, "test $(ls -A old | wc -l) = 4");
+    shell(sandbox, "mkdir source/.packline-partial && tar -C source -cf x.tar .packline-partial");
+    assert!(sandbox.bad(1, &["unpack", "-qf", "x.tar", "old"]).contains("old/.packline-partial: this name is needed"));
+}

@@ -27,7 +27,8 @@ impl Extraction {
     pub(super) fn link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
         match self.try_link(path, target) {
             Err(Refusal::Os(_, Errno::ACCESS)) => {
-                self.present = Some((split(path).0.to_vec(), self.open(split(path).0)?));
+                let parent = self.open(split(path).0)?;
+                self.stand_in(split(path).0, parent);
                 if self.extend_present() {
                     self.try_link(path, target)
                 } else {

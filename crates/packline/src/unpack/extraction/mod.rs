@@ -1,8 +1,10 @@
 //! Creates the entries of a tar in a directory, through handles that follow no link.
 
 mod links;
+mod placing;
 mod settings;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
@@ -19,6 +21,7 @@ use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 use rustix::io::Errno;
 
 use crate::error::Error;
+use placing::Staging;
 pub(crate) use settings::ExtractionSettings;
 pub use settings::TarTreeCounts;
 
@@ -34,8 +37,8 @@ const KEPT_EACH: usize = 128;
 /// A tree being created.
 pub(crate) struct Extraction {
     root: Directory,
-    /// Whether the root was created for this tree.
-    root_is_new: bool,
+    /// Where entries are until they are complete; `None` if the root was created for this tree.
+    staging: Option<Staging>,
     display_path: PathBuf,
     settings: ExtractionSettings,
     /// The most recent directory, which probably contains the next entry too.
@@ -70,7 +73,11 @@ impl Extraction {
     ) -> Result<Extraction, Error> {
         Ok(Extraction {
             root: staging_dir.root()?.protecting(protected),
-            root_is_new: staging_dir.staging().is_none(),
+            staging: staging_dir.staging().zip(staging_dir.reserved()).map(|(directory, reserved)| Staging {
+                directory,
+                reserved,
+                apart: Cell::default(),
+            }),
             display_path: destination,
             settings,
             present: None,
@@ -92,20 +99,20 @@ impl Extraction {
     /// [`Error::Output`] with the path; the errors of the source; [`Error::Memory`] for too many directories or links.
     pub(crate) fn entry(&mut self, entry: &Entry, source: &mut dyn Source) -> Result<(), Error> {
         self.check_cancelled()?;
+        self.refuse_reserved(&entry.path)?;
         if entry.kind == Kind::Dir {
             return self.directory(entry);
         }
         self.counts.entries += 1;
-        let (parent, name) = split(&entry.path);
-        self.enter(parent)?;
+        self.enter(split(&entry.path).0)?;
         if self.is_left_out(&entry.kind) {
             return self.leave_out(&entry.path);
         }
         self.left_out.remove(&entry.path);
         match &entry.kind {
             Kind::HardLink(target) => self.link_or_wait(entry, target),
-            Kind::File { size } => self.file(entry, name, *size, source),
-            _ => self.node(entry, name),
+            Kind::File { size } => self.file(entry, *size, source),
+            _ => self.node(entry),
         }
     }
 
@@ -174,7 +181,7 @@ impl Extraction {
     /// As [`Extraction::entry`].
     pub(crate) fn finish(mut self) -> Result<(TarTreeCounts, Vec<String>), Error> {
         let root = self.directories.remove(&b""[..]).filter(|_| self.settings.restore.destination);
-        if root.is_none() && self.root_is_new {
+        if root.is_none() && self.staging.is_none() {
             let applied = self.root.attributes().set_mode(IMPLIED_MODE);
             applied.map_err(|refusal| self.refused(b"", refusal))?;
         }
@@ -266,8 +273,16 @@ impl Extraction {
             }
             opened => opened.map_err(|refusal| self.refused(path, refusal))?,
         };
-        self.present = Some((path.to_vec(), opened));
+        self.stand_in(path, opened);
         Ok(())
+    }
+
+    /// Makes an open directory the current one.
+    fn stand_in(&mut self, path: &[u8], directory: Directory) {
+        self.present = Some((path.to_vec(), directory));
+        if let Some(staging) = &self.staging {
+            staging.apart.set(None);
+        }
     }
 
     /// The error for an entry below a name that is no directory.
@@ -332,55 +347,24 @@ impl Extraction {
 
     // Everything else.
 
-    /// Creates an entry in the current directory. It replaces any entry of that name.
-    fn make<T>(
-        &mut self,
-        path: &[u8],
-        name: &[u8],
-        make: impl Fn(&Directory) -> Result<T, Refusal>,
-    ) -> Result<T, Error> {
-        let made = match self.make_or_replace(path, name, &make) {
-            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.make_or_replace(path, name, &make),
-            made => made,
-        };
-        made.map_err(|refusal| self.refused(path, refusal))
-    }
-
-    fn make_or_replace<T>(
-        &mut self,
-        path: &[u8],
-        name: &[u8],
-        make: &impl Fn(&Directory) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
-        let (_, directory) = self.present.as_ref().ok_or(Refusal::Replaced)?;
-        match make(directory) {
-            Err(Refusal::Os(_, Errno::EXIST)) => {}
-            made => return made,
-        }
-        match directory.unlink(name) {
-            Err(Refusal::Os(_, Errno::ISDIR)) => {
-                directory.remove_directory(name)?;
-                self.directories.remove(path);
-                self.extended.remove(path);
-            }
-            removed => removed?,
-        }
-        make(directory)
-    }
-
-    fn file(&mut self, entry: &Entry, name: &[u8], size: u64, source: &mut dyn Source) -> Result<(), Error> {
-        let file = self.make(&entry.path, name, |directory| directory.create(name))?;
+    fn file(&mut self, entry: &Entry, size: u64, source: &mut dyn Source) -> Result<(), Error> {
+        let file = self.make(&entry.path, |directory, name| directory.create(name))?;
         let written = self.content(entry, &file, size, source);
         let applied = written.and_then(|()| {
             self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, Some(entry.meta.mode), file.attributes())
         });
-        if applied.is_err()
-            && let Some((_, directory)) = &self.present
-        {
-            // An incomplete file must not stay.
-            let _: Result<(), Refusal> = directory.unlink(name);
+        self.complete(&entry.path, applied)
+    }
+
+    /// Gives an entry its name, or removes the entry after an error.
+    fn complete(&mut self, path: &[u8], applied: Result<(), Error>) -> Result<(), Error> {
+        match applied {
+            Ok(()) => self.settle(path),
+            Err(error) => {
+                self.give_up(path);
+                Err(error)
+            }
         }
-        applied
     }
 
     fn content(
@@ -407,14 +391,15 @@ impl Extraction {
         file.set_size(size).map_err(|refusal| self.refused(&entry.path, refusal))
     }
 
-    fn node(&mut self, entry: &Entry, name: &[u8]) -> Result<(), Error> {
+    fn node(&mut self, entry: &Entry) -> Result<(), Error> {
         let link = if let Kind::Symlink(target) = &entry.kind { Some(target) } else { None };
-        let node = self.make(&entry.path, name, |directory| match link {
+        let node = self.make(&entry.path, |directory, name| match link {
             Some(target) => directory.symlink(name, target),
             None => directory.special(name, &entry.kind),
         })?;
         let mode = link.is_none().then_some(entry.meta.mode);
-        self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes())
+        let applied = self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes());
+        self.complete(&entry.path, applied)
     }
 
     /// Sets the owner first, because that clears other attributes, and times last.

@@ -358,11 +358,9 @@ impl Pack {
 
     /// Returns the container: `--format`, or the container for the ending of the name.
     fn container(&self) -> Result<Container, Failure> {
-        let named = || match self.is_system_image() {
-            true => Ok(Container::SquashFs),
-            false => Container::for_tree_at(&self.inner_name()),
-        };
-        if self.is_in_pln() && self.output.format.is_none() && FileKind::of_path(&self.inner_name()).is_none() {
+        let inner = self.inner_name();
+        let named = || if self.is_system_image() { Ok(Container::SquashFs) } else { Container::for_tree_at(&inner) };
+        if self.is_in_pln() && self.output.format.is_none() && FileKind::of_path(&inner).is_none() {
             let what = "the name does not say what the .pln file holds";
             let expected = "an ending such as .sqfs.pln, .erofs.pln or .tar.pln; --format chooses for any name";
             return Err(Failure::usage(format!("{}: {what} (expected {expected})", self.image().escaped())));
@@ -400,10 +398,10 @@ impl Pack {
     fn encrypts(&self, invocation: &Invocation) -> Result<bool, Failure> {
         let encrypts =
             self.is_in_pln() && RECIPIENTS.iter().chain(&["passphrase-file"]).any(|long| invocation.has(long));
-        match invocation.has("cache") {
-            true if encrypts => Err(wrong("cache", "would store the blocks of the image without encryption")),
-            _ => Ok(encrypts),
+        if encrypts && invocation.has("cache") {
+            return Err(wrong("cache", "would store the blocks of the image without encryption"));
         }
+        Ok(encrypts)
     }
 
     /// Returns whether the name is that of a system image with a hash tree, as systemd names them.

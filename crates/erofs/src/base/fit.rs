@@ -50,7 +50,10 @@ fn difference(base: &RecordedOptions, new: &RecordedOptions) -> BaseError {
     let values = |index: usize| differs.iter().flatten().map(|pair| &pair[index][..]).collect::<Vec<_>>().join(" and ");
     let [found, expected] = [0, 1].map(values);
     if found.is_empty() {
-        return BaseError::fit("was packed by a version with another encoder", "the encoder of this version");
+        return BaseError::fit(
+            "was packed by another version, or with other options for fragments",
+            "the version and the options of the new image",
+        );
     }
     BaseError::fit(format!("was packed with {found}"), format!("{expected}, as in the new image"))
 }

@@ -39,7 +39,7 @@ impl<R: Read> TarSource<R> {
             }
         }
         self.end_marked = zeros >= 2;
-        self.may_be_cut = zeros == 0;
+        self.may_be_cut = zeros == 0 && !self.unpadded;
         Ok(None)
     }
 

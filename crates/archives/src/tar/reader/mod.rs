@@ -50,6 +50,8 @@ pub struct TarSource<R> {
     end_marked: bool,
     /// Whether the input ended where a header could start, without a zero block.
     may_be_cut: bool,
+    /// Whether the padding of a content is incomplete, which is reported then.
+    unpadded: bool,
     lenient: bool,
     ignore_zeros: bool,
     strict: bool,
@@ -133,6 +135,7 @@ impl<R: Read> TarSource<R> {
             ended: false,
             end_marked: false,
             may_be_cut: false,
+            unpadded: false,
             lenient: options.lenient,
             ignore_zeros: options.ignore_zeros,
             strict: options.strict,
@@ -368,6 +371,7 @@ impl<R: Read> TarSource<R> {
         self.skip(stored)?;
         let done = self.input.skip(padding).map_err(|cause| unreadable(&self.name, cause))?;
         if done < padding {
+            self.unpadded = true;
             let what = format!("the archive ends {} bytes before the padding of the content does", padding - done);
             let fault = self.malformed(&self.current.0, self.input.offset(), what, "whole blocks of 512 bytes");
             self.forgive(fault, "the content is complete")?;

@@ -143,8 +143,9 @@ fn writes_nothing_outside_destination() {
     // The link may also exist before.
     symlink("../outside", sandbox.at("out/tree")).unwrap();
     sandbox.good(&["lrztar", "-q", "-n", "tree"]);
-    sandbox.bad(1, &["lrzuntar", "-f", "-O", "out", "tree.tar.lrz"]);
+    sandbox.good(&["lrzuntar", "-f", "-O", "out", "tree.tar.lrz"]);
     assert_eq!(sandbox.names_in("outside").len(), 0);
+    assert!(sandbox.at("out/tree").symlink_metadata().unwrap().is_dir(), "a directory of the tar replaces the link");
     // A directory that fails half way has no name.
     sandbox.bad(1, &["unpack", "-q", "bad.tar.lrz", "new"]);
     assert!(!sandbox.at("new").exists());

@@ -90,8 +90,8 @@ fn directories_get_their_modes_again_after_an_error() {
     let nodes = [Node::dir("").mode(0o755), Node::dir("a").mode(0o700), Node::file("a/x", "x"), Node::file("z", "z")];
     let sandbox = with_images(&nodes);
     for command in COMMANDS {
-        // A directory in the way of a file is an error.
-        Ran::good(&mut as_user(&sandbox, "mkdir -p out/a out/z; chmod 555 out/a; chmod 500 out"));
+        // A directory with entries in the way of a file is an error.
+        Ran::good(&mut as_user(&sandbox, "mkdir -p out/a out/z/full; chmod 555 out/a; chmod 500 out"));
         let failed = Ran::of(&mut as_user(&sandbox, command));
         assert_ne!(failed.status, 0, "{command}: {failed:?}");
         if !command.contains("unsquashfs") {

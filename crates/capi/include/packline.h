@@ -400,7 +400,8 @@ int packline_error_kind(const packline_error *error);
 const char *packline_error_message(const packline_error *error);
 
 /**
- * Returns the file of this machine that the error concerns, or NULL. The string lives as long as the error.
+ * Returns the file of this machine that the error concerns, or the name that messages give to a descriptor, to
+ * an image in memory or to a tar of a callback; otherwise NULL. The string lives as long as the error.
  */
 const char *packline_error_path(const packline_error *error);
 
@@ -487,9 +488,10 @@ int packline_stat(const packline_image *image,
                   packline_error **error);
 
 /**
- * Calls `each` for the entries that match a pattern, and for everything below them; for all entries if `pattern` is NULL. A pattern without a slash, such as "*.conf", matches a name at any depth;
- * a pattern with a slash, such as "etc/ssl/?.pem", matches a complete path. A directory comes before its entries.
- * The entries of a directory come in the order of the image, which sorts them by the bytes of their names.
+ * Calls `each` for the entries that match a pattern, and for everything below them; for all entries if
+ * `pattern` is NULL. A pattern without a slash, such as "*.conf", matches a name at any depth; a pattern with
+ * a slash, such as "etc/ssl/?.pem", matches a complete path. A directory comes before its entries. The entries
+ * of a directory come in the order of the image, which sorts them by the bytes of their names.
  * `each` may call functions that take the image. Returns 0, or -1 after an error, at which the walk ends:
  * PACKLINE_ERROR_CORRUPT, PACKLINE_ERROR_INVALID for a malformed pattern.
  */

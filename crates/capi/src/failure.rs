@@ -159,7 +159,8 @@ pub unsafe extern "C" fn packline_error_message(error: *const PacklineError) -> 
     pointer(unsafe { error.as_ref() }.map(|error| &error.message))
 }
 
-/// Returns the file of this machine that the error concerns, or NULL. The string lives as long as the error.
+/// Returns the file of this machine that the error concerns, or the name that messages give to a descriptor, to
+/// an image in memory or to a tar of a callback; otherwise NULL. The string lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packline_error_path(error: *const PacklineError) -> *const c_char {
     // SAFETY: (1)

@@ -142,7 +142,7 @@ pub unsafe extern "C" fn packline_open_memory(
     unsafe {
         guard(error, ptr::null_mut(), || {
             let bytes = arg::buffer(bytes, length, "bytes")?.to_vec();
-            Ok(boxed(Image::from_input(Input::bytes("memory", bytes))?))
+            Ok(boxed(Image::from_input(Input::bytes("image in memory", bytes))?))
         })
     }
 }
@@ -197,9 +197,10 @@ unsafe fn pass(
     Ok(0)
 }
 
-/// Calls `each` for the entries that match a pattern, and for everything below them; for all entries if `pattern` is NULL. A pattern without a slash, such as "*.conf", matches a name at any depth;
-/// a pattern with a slash, such as "etc/ssl/?.pem", matches a complete path. A directory comes before its entries.
-/// The entries of a directory come in the order of the image, which sorts them by the bytes of their names.
+/// Calls `each` for the entries that match a pattern, and for everything below them; for all entries if
+/// `pattern` is NULL. A pattern without a slash, such as "*.conf", matches a name at any depth; a pattern with
+/// a slash, such as "etc/ssl/?.pem", matches a complete path. A directory comes before its entries. The entries
+/// of a directory come in the order of the image, which sorts them by the bytes of their names.
 /// `each` may call functions that take the image. Returns 0, or -1 after an error, at which the walk ends:
 /// PACKLINE_ERROR_CORRUPT, PACKLINE_ERROR_INVALID for a malformed pattern.
 #[unsafe(no_mangle)]

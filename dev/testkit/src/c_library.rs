@@ -32,7 +32,8 @@ pub struct CLibrary<'a> {
 }
 
 impl CLibrary<'_> {
-    /// Writes all files. Each gets its name when it is complete, and replaces an earlier one.
+    /// Makes all files under temporary names, and then gives them their names: after an error, an earlier library is unchanged, and no program that
+    /// starts meanwhile finds a part of a file.
     ///
     /// # Errors
     /// A file cannot be written, or the C compiler or objcopy fails.
@@ -43,16 +44,19 @@ impl CLibrary<'_> {
         create(&prefix.join("include"))?;
         create(&libraries.join("pkgconfig"))?;
         let header = self.sources.join("include/packline.h");
-        replace(&shared, |to| self.link(to))?;
-        replace(&libraries.join(SONAME), |to| link_name(&shared, to))?;
-        replace(&libraries.join("libpackline.so"), |to| link_name(Path::new(SONAME), to))?;
-        replace(&libraries.join("libpackline.a"), |to| self.archive(to))?;
-        replace(&prefix.join("include/packline.h"), |to| {
-            fs::copy(&header, to).map(drop).map_err(|cause| named(to, &cause))
-        })?;
-        replace(&libraries.join("pkgconfig/packline.pc"), |to| {
-            fs::write(to, self.description()).map_err(|cause| named(to, &cause))
-        })
+        let files = [
+            Made::new(&shared, |to| self.link(to))?,
+            Made::new(&libraries.join(SONAME), |to| link_name(&shared, to))?,
+            Made::new(&libraries.join("libpackline.so"), |to| link_name(Path::new(SONAME), to))?,
+            Made::new(&libraries.join("libpackline.a"), |to| self.archive(to))?,
+            Made::new(&prefix.join("include/packline.h"), |to| {
+                fs::copy(&header, to).map(drop).map_err(|cause| named(&header, &cause))
+            })?,
+            Made::new(&libraries.join("pkgconfig/packline.pc"), |to| {
+                fs::write(to, self.description()).map_err(|cause| named(to, &cause))
+            })?,
+        ];
+        files.into_iter().try_for_each(Made::rename)
     }
 
     /// `prefix` below `root`.
@@ -73,10 +77,9 @@ impl CLibrary<'_> {
     /// Makes the static library: one object whose other symbols are local. A program may have symbols of the same names, such as those of its own
     /// copy of zstd.
     fn archive(&self, archive: &Path) -> Result<(), String> {
-        let directory = archive.with_extension("d");
-        let _removed = Removed(&directory);
-        create(&directory)?;
-        let object = directory.join("packline.o");
+        let directory = Removed(archive.with_extension("d"));
+        create(&directory.0)?;
+        let object = directory.0.join("packline.o");
         run(self.linker(&object)?.args(["-r", "-nostdlib"]).arg(self.archive))?;
         let kept = symbols(&self.map())?;
         let kept = kept.iter().map(|symbol| format!("--keep-global-symbol={symbol}"));
@@ -148,22 +151,32 @@ pub fn make_header(sources: &Path, header: &Path) -> Result<(), String> {
 }
 
 /// A temporary file or directory, which is removed if it still has its name.
-struct Removed<'a>(&'a Path);
+struct Removed(PathBuf);
 
-impl Drop for Removed<'_> {
+impl Drop for Removed {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.0).or_else(|_| fs::remove_dir_all(self.0));
+        let _ = fs::remove_file(&self.0).or_else(|_| fs::remove_dir_all(&self.0));
     }
 }
 
-/// Makes a file under a temporary name, and renames it: no program that starts meanwhile finds a part of it.
-fn replace(path: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let _removed = Removed(&temporary);
-    let _ = fs::remove_file(&temporary);
-    make(&temporary)?;
-    fs::rename(&temporary, path).map_err(|cause| named(path, &cause))
+/// A file under a temporary name next to its own.
+struct Made {
+    temporary: Removed,
+    path: PathBuf,
+}
+
+impl Made {
+    fn new(path: &Path, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<Made, String> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = Removed(path.with_file_name(format!(".{name}.{}", std::process::id())));
+        let _ = fs::remove_file(&temporary.0);
+        make(&temporary.0)?;
+        Ok(Made { temporary, path: path.to_path_buf() })
+    }
+
+    fn rename(self) -> Result<(), String> {
+        fs::rename(&self.temporary.0, &self.path).map_err(|cause| named(&self.path, &cause))
+    }
 }
 
 /// Makes a symbolic link to a file in the same directory.

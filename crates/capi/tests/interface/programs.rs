@@ -6,9 +6,10 @@ use std::process::Command;
 
 use packline::{Content, Device, Kind, Packer, Tree};
 use packline_testkit::Random;
+use packline_testkit::c_library::CLibrary;
 use packline_testkit::tools::{need, run};
 
-use crate::{capi, compiler, prefix, printed, sanitized};
+use crate::{archive, capi, compiler, prefix, printed, sanitized};
 
 #[test]
 fn a_program_packs_reads_and_unpacks() {
@@ -141,4 +142,29 @@ fn an_installation_leaves_no_temporary_files() {
     assert_eq!(names("lib"), ["libpackline.a", "libpackline.so", "libpackline.so.0", full, "pkgconfig"]);
     assert_eq!(names("lib/pkgconfig"), ["packline.pc"]);
     assert_eq!(names("include"), ["packline.h"]);
+}
+
+/// The header is missing, which the installation finds after it has linked the libraries.
+#[test]
+fn a_failed_installation_changes_nothing() {
+    let top = tempfile::tempdir().unwrap();
+    let (sources, prefix) = (top.path().join("sources"), top.path().join("prefix"));
+    let shared = prefix.join(concat!("lib/libpackline.so.", env!("CARGO_PKG_VERSION")));
+    fs::create_dir(&sources).unwrap();
+    fs::copy(capi().join("packline.map"), sources.join("packline.map")).unwrap();
+    fs::create_dir_all(prefix.join("lib/pkgconfig")).unwrap();
+    fs::write(&shared, "earlier").unwrap();
+    let library = CLibrary {
+        sources: &sources,
+        archive: &archive(),
+        version: env!("CARGO_PKG_VERSION"),
+        prefix: &prefix,
+        libraries: "lib",
+        root: None,
+    };
+    let failure = library.install().unwrap_err();
+    assert!(failure.contains("sources/include/packline.h"), "{failure}");
+    assert_eq!(fs::read_to_string(&shared).unwrap(), "earlier");
+    let count = |directory: &str| fs::read_dir(prefix.join(directory)).unwrap().count();
+    assert_eq!([count("lib"), count("lib/pkgconfig"), count("include")], [2, 0, 0]);
 }

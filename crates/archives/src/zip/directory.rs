@@ -104,15 +104,16 @@ impl End {
         Ok(Some((end, position)))
     }
 
-    /// Checks that the central directory ends before the record at `at`.
+    /// Checks that the central directory ends at the record at `at`. A comment may contain another end record, and other bytes may precede an
+    /// archive: then the entries would be others than those that the stated offset leads to.
     fn within(self, file: &ZipFile, at: u64) -> Result<End, Error> {
-        let ends = self.start.checked_add(self.size).is_some_and(|end| end <= at);
+        let ends = self.start.checked_add(self.size) == Some(at);
         if ends && self.entries <= self.most() {
             return Ok(self);
         }
         let End { start, size, entries, .. } = self;
         let what = format!("a central directory of {entries} entries in {size} bytes from byte {start}");
-        let expected = format!("at least {HEADER} bytes for each entry, before byte {at}");
+        let expected = format!("at least {HEADER} bytes for each entry, up to byte {at}, where its end record begins");
         Err(file.malformed(&[], at, what, expected))
     }
 

@@ -347,6 +347,17 @@ fn rejects_what_cannot_be_read() {
     let mut more = archive(&[file()]);
     more.push(b'\n');
     assert!(refusal(&more).contains("no end record"));
+    // A comment that is itself the end of an archive without entries.
+    let mut hidden = archive(&[file()]);
+    let comment = end(0, 0, 0);
+    let at = hidden.len() - 2;
+    hidden[at..].copy_from_slice(&(comment.len() as u16).to_le_bytes());
+    hidden.extend(comment);
+    assert!(
+        refusal(&hidden).contains("a central directory of 0 entries in 0 bytes from byte 0"),
+        "{}",
+        refusal(&hidden)
+    );
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl Compat {
 
 /// The meaning of status 0, for manual pages.
 const SUCCESS: &str = "Success. The output is complete, synced and under its name. Minor problems, such as a directory that could not be \
-                       synced, are only warnings. A closed pipe is not an error, except while an image is written to it";
+                       synced, are only warnings. A closed pipe is not an error, except while an image, a tar or a compressed file is written to it";
 /// The meaning of status 1 if the command has no other failures.
 const FAILURE: &str = "Failure. An existing output file is unchanged";
 const STOPPED: &str = "Stopped by signal N. Temporary files and incomplete outputs were removed";

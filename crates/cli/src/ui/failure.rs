@@ -125,6 +125,15 @@ impl Failure {
         if let Failure::Failed(reason) = self { Failure::Failed(reason.with_way_out(way_out)) } else { self }
     }
 
+    /// The same failure of a command that writes a file to a stream: a reader that is gone has only a part of the file.
+    #[must_use]
+    pub fn of_incomplete_file(self) -> Failure {
+        match self {
+            Failure::BrokenPipe => Failure::failed(format!("{STDOUT}: the reader closed the stream before the end")),
+            other => other,
+        }
+    }
+
     pub fn failed(message: impl ToString) -> Failure {
         Failure::Failed(Reason::of_words(message.to_string()))
     }

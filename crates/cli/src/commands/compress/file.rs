@@ -46,7 +46,8 @@ fn compress(settings: &Settings, options: &WriteOptions, place: &CommandInput, i
         let done = report::Compressed { options, written, cached: counts.as_ref() };
         report::compressed(settings, &done, file, io).map(|()| None)
     };
-    streams::run(&settings.style, place, io, open, packline::requests::pln_compress, report)
+    let done = streams::run(&settings.style, place, io, open, packline::requests::pln_compress, report);
+    done.map_err(Failure::of_incomplete_file)
 }
 
 fn decompress(settings: &Settings, place: &CommandInput, io: &mut Io) -> Result<(), Failure> {

@@ -212,7 +212,7 @@ impl Pack {
     /// Adds the option that leaves out what cannot be read.
     fn explain(&self, failure: Failure) -> Failure {
         if self.entries.leaves_out() || !failure.is_denied_entry() {
-            return failure;
+            return failure.of_incomplete_file();
         }
         failure.with_way_out("--continue leaves out what cannot be read")
     }

@@ -214,7 +214,8 @@ impl Command for Unpack {
             }
         });
         let peak = (io.host.peak_memory)();
-        let (object, text, bytes, failed) = report::summary(&unpacked.map_err(explain)?, peak);
+        let (object, text, bytes, failed) =
+            report::summary(&unpacked.map_err(|error| explain(error).of_incomplete_file())?, peak);
         options.report((json, quiet), object, text, bytes, io);
         options.write_trace_or_warn(invocation, io);
         if failed { Err(Failure::AlreadyReported(3)) } else { Ok(()) }

@@ -146,3 +146,31 @@ fn outputs_follow_the_rules_of_images() {
     sandbox.bad(1, &["pack", "cut.tar", "new.tar.zst"]);
     assert!(!sandbox.at("new.tar.zst").exists());
 }
+
+/// A reader that ends early has only a part of the tar or of the .pln file.
+#[test]
+fn a_reader_that_ends_early_is_an_error() {
+    let sandbox = crate::sandbox();
+    sandbox.write("source/file", packline_testkit::Random::new(9).noise(3_000_000));
+    let sandbox = &sandbox;
+    shell(sandbox, "$P pack -q source x.sqfs && $P pack -q source x.tar");
+    for command in [
+        "pack -q source - --format tar",
+        "pack -q source - --format tar -c zstd",
+        "unpack -q x.sqfs -",
+        "unpack -q x.tar -",
+        "compress -q --stdout x.tar",
+    ] {
+        let line = format!("{{ $P {command}; echo $? > status; }} 2> message | head -c 10 > part");
+        shell(sandbox, &line);
+        assert_eq!(sandbox.read_text("status"), "1\n", "{command}");
+        let message = sandbox.read_text("message");
+        assert!(
+            message.contains("standard output: the reader closed the stream before the end"),
+            "{command}: {message}"
+        );
+    }
+    // Who reads a content may want only its start.
+    shell(sandbox, "{ $P cat x.sqfs file; echo $? > status; } | head -c 10 > part");
+    assert_eq!(sandbox.read_text("status"), "0\n");
+}

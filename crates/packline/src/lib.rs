@@ -122,6 +122,7 @@ pub mod requests {
         read_signer, refuse_incomplete_tree, verity, verity_check,
     };
     pub use crate::sources::attribute_overrides::AttributeOverrides;
+    pub use crate::sources::changes::limits::ChangedTimes;
     pub use crate::sources::changes::{Changes, EntryEdit, NewRoot, Unsupported};
     pub use crate::sources::directories::Part;
     pub use crate::sources::image::AppendTo;

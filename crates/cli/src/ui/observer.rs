@@ -13,7 +13,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
-use crate::ui::report;
+use crate::ui::report::{self, Details};
 use crate::ui::size::count;
 use crate::ui::target::without_stream;
 use crate::ui::wrap::wrap;
@@ -107,8 +107,8 @@ pub fn run_pack_listing(
         OutputStyle::Packline { json: true, stats, .. } => {
             io.report_as(true, &report::json(summary, peak, (elapsed, verified), stats))
         }
-        OutputStyle::Packline { quiet: false, stats, .. } => {
-            let text = report::text(summary, peak, (elapsed, verified), stats);
+        OutputStyle::Packline { quiet: false, stats, verbose, .. } => {
+            let text = report::text(summary, peak, (elapsed, verified), Details { stats, verbose });
             let columns = if io.terminal { io.host.columns } else { usize::MAX };
             io.eprint_lines(&wrap(text.trim_end(), columns))
         }

@@ -149,6 +149,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
     let errors = observed.errors();
     let warnings = observed.warnings();
     let source_bytes = observed.consumed();
+    let times = observed.changed_times();
     let output_bytes = outputs.size();
     #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
     let finished = outputs.finish(observed.observer())?;
@@ -159,6 +160,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
         errors,
         warnings,
         replaced: replaced.count,
+        times,
         first_replaced: replaced.first,
         source_bytes,
         output_bytes,

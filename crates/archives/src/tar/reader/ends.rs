@@ -105,7 +105,7 @@ impl<R: Read> TarSource<R> {
             let expected = "two blocks of zeros: without them, the archive may have been cut off";
             return Err(self.malformed(&[], self.input.offset(), "the archive ends without an end mark", expected));
         }
-        self.report_unknown();
+        self.report_skipped();
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 

@@ -7,6 +7,7 @@ mod cache;
 mod cache_server;
 mod images;
 mod layout;
+mod kept;
 mod leave_out;
 mod manifest;
 mod mtree;

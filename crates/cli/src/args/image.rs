@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedTar, TarOrStream};
+use packline::requests::{
+    Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedTar, Platform, TarOrStream,
+};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
@@ -232,7 +234,12 @@ impl Offset {
 }
 
 /// Returns the place of a container image, unless a file has such a name.
-fn container_place(path: &Path) -> Option<OciPlace> {
+pub fn container_place(path: &Path) -> Option<OciPlace> {
+/// Parses the platform of a container image.
+pub fn platform(text: &str) -> Result<Platform, String> {
+    Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
+}
+
     OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
 }
 
@@ -241,7 +248,7 @@ fn refuse_container_image(path: &Path) -> Result<(), Failure> {
     if container_place(path).is_none() {
         return Ok(());
     }
-    let hint = "only packline pack, list, cat and du read container images; pack it first";
+    let hint = "only packline pack, list, cat, info and du read container images; pack it first";
     Err(Failure::usage(format!("{}: {hint}", path.escaped())))
 }
 

@@ -95,7 +95,8 @@ label.\n\
 A block device is written in place. An image for standard output (-) or a pipe is first written to an unnamed \
 temporary file in TMPDIR or /var/tmp. All messages are then on standard error. --format tar SOURCE - and --format lrz SOURCE - write \
 while they read.\n\
-A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
+A .lrz file holds a tar. A directory and a tar are compressed as they are read; the tar of any other source is first written to an unnamed \
+temporary file in TMPDIR or /var/tmp. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
 Sizes may end in K, M, G or T.";
 
 /// Returns the text after the options in the help.

@@ -227,7 +227,8 @@ impl Pack {
         resources.workers = if self.threads.serial { 0 } else { resources.workers };
         let (source, exclude) = self.source(invocation, io, &resources, &mut definitions)?;
         changes.exclude = exclude;
-        let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
+        let is_tar = matches!(source, Source::TarFile { .. } | Source::TarStream { .. });
+        let whole = container == Container::Lrz && is_tar;
         let unfit = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && invocation.has(long));
         if let Some(long) = unfit {
             return Err(wrong(long, "has no effect on a tar that is packed into a .lrz file"));
@@ -242,6 +243,11 @@ impl Pack {
                 Some(&mut image.entries)
             }
             PackContainer::Tar(tar) => Some(&mut tar.entries),
+            PackContainer::Lrz(lrz) => {
+                lrz.changes = changes.clone();
+                lrz.no_xattrs = invocation.has("no-xattrs");
+                None
+            }
             _ => None,
         };
         if let Some(entries) = entries {

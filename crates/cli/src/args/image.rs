@@ -40,10 +40,10 @@ pub struct ImageArgs {
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that also read an image, a tar or a .lrz file from a stream.
+/// `IMAGE` and `--offset` of commands that also read an image, a tar, a cpio or zip archive or a .lrz file from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
-    /// The image, tar or .lrz file: a file, a block device, a pipe or a URL; - for standard input
+    /// The image, tar, cpio or zip archive, or .lrz file: a file, a block device, a pipe or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// An image, a block device with an image, a tar, a zip archive, a .lrz or .pln file, or a URL; - for standard input
+    /// An image, a block device with an image, a tar, a cpio or zip archive, a .lrz or .pln file, or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -108,8 +108,10 @@ impl StreamArgs {
         match unopened(&self.image, *offset, io)? {
             Unopened::Image(place) => Ok(Unopened::Image(place.with_devices(devices.clone()))),
             Unopened::Lrz(_) if !devices.is_empty() => Err(no_devices(ContentKind::Lrz)),
-            Unopened::Tar(_) if !devices.is_empty() => Err(no_devices(ContentKind::Tar)),
-            Unopened::Tar(_) if offset.is_some() => Err(wrong("offset", "has no effect on a tar")),
+            Unopened::Tar(tar) if !devices.is_empty() => Err(no_devices(tar.content_kind())),
+            Unopened::Tar(tar) if offset.is_some() => {
+                Err(wrong("offset", format!("has no effect on {}", tar.content_kind())))
+            }
             other => Ok(other),
         }
     }
@@ -119,7 +121,7 @@ impl StreamArgs {
 pub fn unopened(path: &Path, offset: Option<u64>, io: &mut Io) -> Result<Unopened, Failure> {
     let place = match located(path, offset, io)? {
         Located::Place(place) => place,
-        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream)? {
+        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream, &io.host.scratch)? {
             TarOrStream::Tar(tar) => return Ok(Unopened::Tar(tar)),
             TarOrStream::Stream(mut stream) => ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?,
         },
@@ -233,13 +235,13 @@ impl Offset {
     }
 }
 
-/// Returns the place of a container image, unless a file has such a name.
-pub fn container_place(path: &Path) -> Option<OciPlace> {
 /// Parses the platform of a container image.
 pub fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
 }
 
+/// Returns the place of a container image, unless a file has such a name.
+pub fn container_place(path: &Path) -> Option<OciPlace> {
     OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
 }
 

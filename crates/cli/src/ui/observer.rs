@@ -5,6 +5,7 @@ use std::path::Path;
 
 use packline::requests::{DryRun, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, Source, StoredData};
+use packline_archives::is_whiteout_name;
 use packline_runtime::{FileStamp, Problem};
 
 use crate::ui::elapsed::{Elapsed, Started};
@@ -167,11 +168,6 @@ pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(),
     Ok(())
 }
 
-/// Whether the last name of a path is that of a whiteout of AUFS.
-fn is_whiteout(path: &[u8]) -> bool {
-    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b".wh."))
-}
-
 struct UiObserver<'a> {
     io: &'a mut Io,
     bar: Option<Bar>,
@@ -296,7 +292,7 @@ impl<'a> UiObserver<'a> {
 impl Observer for UiObserver<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
         if let Some(whiteouts) = &mut self.whiteouts {
-            *whiteouts += u64::from(is_whiteout(entry.path));
+            *whiteouts += u64::from(is_whiteout_name(entry.path));
         }
         match &mut self.listings.names {
             Some(file) => file.write(&[b"/", entry.path, b"\n"].concat()),

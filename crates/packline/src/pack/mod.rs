@@ -149,8 +149,8 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
     warn_of_idle(&excludes, &input, &mut observed);
     let errors = observed.errors();
     let warnings = observed.warnings();
-    let source_bytes = observed.consumed();
     let times = observed.changed_times();
+    let source_bytes = observed.consumed();
     let output_bytes = outputs.size();
     #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
     let finished = outputs.finish(observed.observer())?;
@@ -160,8 +160,8 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
         image,
         errors,
         warnings,
-        replaced: replaced.count,
         times,
+        replaced: replaced.count,
         first_replaced: replaced.first,
         source_bytes,
         output_bytes,

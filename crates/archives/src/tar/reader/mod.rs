@@ -466,6 +466,10 @@ impl<R: Read> Source for TarSource<R> {
         (&self.owner_names[0], &self.owner_names[1])
     }
 
+    fn format(&self) -> &'static str {
+        "tar"
+    }
+
     fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }

@@ -1,4 +1,4 @@
-//! `packline pack` packs directories, tars, zip archives, images or standard input into an image or an archive.
+//! `packline pack` packs directories, tars, cpio and zip archives, images or standard input into an image or an archive.
 
 mod attributes;
 mod codec_errors;
@@ -43,7 +43,7 @@ use sources::{Layers, SourceOpener};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The directories, tars, zip archives, images, container images or files to pack, then the image or archive to write; - is standard input or output
+    /// The directories, tars, cpio or zip archives, images, container images or files to pack, then the image or archive to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]

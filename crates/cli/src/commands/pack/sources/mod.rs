@@ -264,6 +264,9 @@ impl Kinds {
                 }
                 Source::Image(_) => "an image",
                 Source::Zip { .. } => "a zip archive",
+                Source::TarFile { opened: Some(file), .. } if file.content_kind() == Some(ContentKind::Cpio) => {
+                    "a cpio archive"
+                }
                 _ => {
                     kinds.tar = true;
                     "a tar"

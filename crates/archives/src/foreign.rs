@@ -7,9 +7,9 @@ pub const FOREIGN_HEAD: usize = 66 << 10;
 
 /// Offset in bytes, magic number, and name with its article. The first match counts, so weak magic numbers come last.
 const MAGICS: &[(usize, &[u8], &str)] = &[
-    (0, b"070701", "a cpio archive"),
-    (0, b"070702", "a cpio archive"),
-    (0, b"070707", "a cpio archive"),
+    (0, b"070701", "a damaged cpio archive"),
+    (0, b"070702", "a damaged cpio archive"),
+    (0, b"070707", "a damaged cpio archive"),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (0, b"Rar!\x1a\x07", "a rar archive"),
     (0, b"!<arch>\ndebian-binary", "a Debian package"),
@@ -46,8 +46,8 @@ const MAGICS: &[(usize, &[u8], &str)] = &[
     (512, b"EFI PART", "a disk image with a GPT partition table"),
     (4096, b"EFI PART", "a disk image with a GPT partition table"),
     (0, b"\x1f\x9d", "a file compressed with compress (.Z)"),
-    (0, b"\xc7\x71", "a cpio archive"),
-    (0, b"\x71\xc7", "a cpio archive"),
+    (0, b"\xc7\x71", "a cpio archive of the old binary form"),
+    (0, b"\x71\xc7", "a cpio archive of the old binary form"),
     (1080, b"\x53\xef", "an ext2, ext3 or ext4 image"),
     (510, b"\x55\xaa", "a disk image with an MBR partition table"),
 ];

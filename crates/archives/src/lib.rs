@@ -1,8 +1,9 @@
-//! Reads and writes archives as entries: tars and the compressed streams that contain them, zip archives, container images, and layers
-//! that are merged into one tree.
+//! Reads and writes archives as entries: tars and cpio archives with the compressed streams that contain them, zip archives, container
+//! images, and layers that are merged into one tree.
 //!
 //! - `tar/` reads and writes tars of all dialects. `decompress/` opens a stream in any supported compression; `foreign.rs` names
 //!   formats that are not read.
+//! - `cpio/` reads cpio archives, plain or compressed, also the parts of an initramfs.
 //! - `zip/` reads zip archives, with the decoders of `decompress/`.
 //! - `oci/` finds the layers of a container image.
 //! - `stack/` lists all layers, merges them and applies whiteouts. It then reads contents in the order of the result, or in a
@@ -10,6 +11,7 @@
 //!   (docs/order.md).
 
 mod content_order;
+pub mod cpio;
 pub mod decompress;
 mod foreign;
 #[cfg(feature = "oci")]
@@ -24,7 +26,7 @@ pub mod zip;
 pub use content_order::{ContentOrder, FileList, RestOrder};
 pub use foreign::{FOREIGN_HEAD, foreign_format};
 pub use part::Part;
-pub use stack::{Layer, StackOptions, StackSource, Whiteouts};
+pub use stack::{Layer, StackOptions, StackSource, Whiteouts, is_whiteout_name};
 
 /// The examples of the README compile.
 #[cfg(doctest)]

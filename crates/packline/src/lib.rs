@@ -124,6 +124,7 @@ pub mod requests {
         read_signer, refuse_incomplete_tree, verity, verity_check,
     };
     pub use crate::sources::attribute_overrides::AttributeOverrides;
+    pub use crate::sources::changes::limits::ChangedTimes;
     pub use crate::sources::changes::{Changes, EntryEdit, NewRoot, Unsupported};
     pub use crate::sources::directories::Part;
     pub use crate::sources::image::AppendTo;
@@ -153,7 +154,7 @@ pub mod requests {
     pub use crate::unpack::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack, unpack_tar};
     #[cfg(feature = "oci")]
-    pub use packline_archives::oci::{OciImage, OciPlace, Platform};
+    pub use packline_archives::oci::{OciDetails, OciImage, OciLayer, OciOptions, OciPlace, Platform};
     pub use packline_image::UnpackRequest;
 }
 

@@ -189,6 +189,10 @@ pub trait Source {
     fn owner_names(&self) -> (&[u8], &[u8]) {
         (b"", b"")
     }
+    /// The name of the archive format that the entries come from, such as `tar`. Empty if the entries do not come from one archive.
+    fn format(&self) -> &'static str {
+        ""
+    }
     /// Warnings since the last call, in the order of the input.
     fn take_warnings(&mut self) -> Vec<String> {
         Vec::new()

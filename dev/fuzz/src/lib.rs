@@ -4,6 +4,7 @@
 
 mod action;
 mod cache_answer;
+mod cpio;
 mod decompress;
 mod delta;
 mod encode;
@@ -23,9 +24,11 @@ pub mod seeds;
 mod squashfs;
 mod tar_reader;
 mod verity;
+mod zip;
 
 pub use action::action;
 pub use cache_answer::cache_answer;
+pub use cpio::cpio;
 pub use decompress::decompress;
 pub use delta::delta;
 pub use encode::encode;
@@ -43,6 +46,7 @@ pub use recovery::recovery;
 pub use squashfs::{directory, image, inode, metadata, squashfs_old, superblock};
 pub use tar_reader::tar_reader;
 pub use verity::verity;
+pub use zip::zip;
 
 use std::fmt::Display;
 

@@ -5,20 +5,24 @@ use std::io::Cursor;
 use packline_archives::tar::{TarOptions, TarSource};
 use packline_tree::{Entry, Extent, Kind, Source};
 
-/// Entries, bytes of data, bytes of holes, and the message of the error at the end, if any.
-type Found = (Vec<Entry>, u64, u64, Option<String>);
+/// Bytes of data after which reading ends.
+pub(crate) const MOST: u64 = 16 << 20;
 
-fn read(mut source: impl Source) -> Found {
+/// Entries, bytes of data, bytes of holes, and the message of the error at the end, if any.
+pub(crate) type Found = (Vec<Entry>, u64, u64, Option<String>);
+
+/// Reads a source to its end. Bombs are tested elsewhere.
+pub(crate) fn read(mut source: impl Source) -> Found {
     let mut entries = Vec::new();
     let mut data = 0u64;
     let mut holes = 0u64;
     let mut buffer = vec![0; 8192];
     let outcome = (|| {
-        while let Some(entry) = source.next_entry()? {
+        while let Some(entry) = source.next_entry()?.filter(|_| data < MOST) {
             check(&entry);
             let mut left = if let Kind::File { size } = entry.kind { Some(size) } else { None };
             entries.push(entry);
-            while let Some(size) = left {
+            while let Some(size) = left.filter(|_| data < MOST) {
                 match source.read(&mut buffer)? {
                     Extent::Data(count) => {
                         assert!(count > 0 && count <= buffer.len());

@@ -7,7 +7,7 @@ use super::digest::Digest;
 use super::documents::{Config, DockerImage, parse};
 use super::layer::OciLayer;
 use super::layout::check_config;
-use super::{OciImage, OciOptions, choose, number, tags, wrong};
+use super::{OciDetails, OciImage, OciOptions, choose, number, tags, wrong};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -16,12 +16,15 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
     let bytes = blobs.document(&name, MANIFEST)?.ok_or_else(|| wrong(&name, "manifest.json is missing", expected))?;
     let image = tagged(&name, parse(&name, MANIFEST, &bytes)?, tag)?;
     let config: Config = parse(&name, &image.config, &config(&blobs, &name, &image.config)?)?;
+    let digest = digest_of(&image.config);
     let paths = image.layers.unwrap_or_default();
     check_config(&name, &config, paths.len(), options.platform.as_ref())?;
     let layers = paths.iter().zip(config.rootfs.diff_ids.iter().flatten()).enumerate();
     let layers =
         layers.map(|(at, (path, diff_id))| layer(&blobs, &name, at, path, diff_id)).collect::<Result<_, _>>()?;
-    Ok(OciImage { name, layers })
+    let tags = image.repo_tags.unwrap_or_default();
+    let details = OciDetails { tags, ..OciDetails::of_config(config, digest.as_ref()) };
+    Ok(OciImage { name, layers, details })
 }
 
 fn tagged(name: &str, images: Vec<DockerImage>, tag: Option<&str>) -> Result<DockerImage, Error> {

@@ -4,6 +4,7 @@ use super::wrong;
 use packline_tree::Error;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -56,6 +57,9 @@ pub(super) struct Config {
     #[serde(flatten)]
     platform: Option<PlatformOf>,
     pub rootfs: Rootfs,
+    /// Of any form, because only people read them.
+    pub created: Option<Value>,
+    pub config: Option<Value>,
 }
 
 #[derive(Deserialize)]

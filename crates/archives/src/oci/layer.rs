@@ -20,6 +20,8 @@ const STEP: usize = 256 << 10;
 pub struct OciLayer {
     /// The name in messages.
     pub name: String,
+    /// The media type in the manifest. A docker archive has none.
+    pub media_type: Option<String>,
     blob: Blob,
     /// The digest of the content, if the image has it, and the digest of the tar in the content.
     digest: Option<Digest>,
@@ -34,7 +36,31 @@ struct Hashed<R> {
 
 impl OciLayer {
     pub(super) fn new(name: String, blob: Blob, digest: Option<Digest>, diff_id: Digest) -> OciLayer {
-        OciLayer { name, blob, digest, diff_id }
+        OciLayer { name, media_type: None, blob, digest, diff_id }
+    }
+
+    /// Bytes of the stored content.
+    pub fn size(&self) -> u64 {
+        self.blob.size()
+    }
+
+    /// The digest of the stored content. A docker archive has none.
+    pub fn digest(&self) -> Option<&Digest> {
+        self.digest.as_ref()
+    }
+
+    /// The digest of the tar in the content.
+    pub fn diff_id(&self) -> &Digest {
+        &self.diff_id
+    }
+
+    /// The compression of the content, by its first bytes. `None` if it is not compressed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be read.
+    pub fn compression(&self) -> Result<Option<Format>, Error> {
+        let head = decompress::read_head(&mut self.blob.open()?).map_err(|cause| self.unreadable(cause))?;
+        Ok(Some(decompress::detect(&head)).filter(|format| *format != Format::Plain))
     }
 
     /// Whether the layer is compressed, so that [`OciLayer::checked`] stores it in a temporary file.
@@ -42,8 +68,7 @@ impl OciLayer {
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
     pub fn is_compressed(&self) -> Result<bool, Error> {
-        let head = decompress::read_head(&mut self.blob.open()?).map_err(|cause| self.unreadable(cause))?;
-        Ok(decompress::detect(&head) != Format::Plain)
+        Ok(self.compression()?.is_some())
     }
 
     /// Reads the complete layer and checks its digests. Returns the tar: in place or, if it is compressed, in an unnamed file in

@@ -8,7 +8,7 @@ use super::blobs::Blobs;
 use super::digest::Digest;
 use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, Platform, parse};
 use super::layer::OciLayer;
-use super::{LAYERS_MOST, OciImage, OciOptions, choose, number, tags, wrong};
+use super::{LAYERS_MOST, OciDetails, OciImage, OciOptions, choose, number, tags, wrong};
 
 /// Maximum nesting of indexes.
 const NESTED_MOST: usize = 4;
@@ -22,6 +22,15 @@ const LAYERS: [&str; 2] = ["application/vnd.oci.image.layer.v1.tar", "applicatio
 const FOREIGN: [&str; 2] =
     ["application/vnd.oci.image.layer.nondistributable.v1.tar", "application/vnd.docker.image.rootfs.foreign.diff.tar"];
 const COMPRESSIONS: [&str; 5] = ["", "+gzip", "+zstd", ".gzip", ".zstd"];
+
+/// The manifest of an image.
+struct Found {
+    manifest: Manifest,
+    media_type: String,
+    digest: String,
+    /// Whether the platform chose it.
+    chosen: bool,
+}
 
 struct Layout<'a> {
     blobs: Blobs,
@@ -37,9 +46,17 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
     let index: Index = parse(&name, "index.json", &bytes)?;
     let images = layout.tagged(index, tag)?;
     layout.refuse_twins(&images)?;
-    let (manifest, chosen) = layout.find(images)?;
-    let layers = layout.layers(&manifest, chosen)?;
-    Ok(OciImage { name, layers })
+    let tags = images.first().and_then(Descriptor::tag).map(str::to_string);
+    let found = layout.find(images)?;
+    let config: Config = parse(&name, &found.manifest.config.digest, &layout.document(&found.manifest.config)?)?;
+    let layers = layout.layers(&found, &config)?;
+    let digest = layout.digest(&found.manifest.config.digest)?;
+    let details = OciDetails {
+        tags: tags.into_iter().collect(),
+        manifest: Some((found.media_type, found.digest)),
+        ..OciDetails::of_config(config, Some(&digest))
+    };
+    Ok(OciImage { name, layers, details })
 }
 
 impl Layout<'_> {
@@ -126,15 +143,19 @@ impl Layout<'_> {
         }
     }
 
-    /// Follows indexes to the manifest of the platform. Also returns whether the platform chose it.
-    fn find(&self, mut from: Vec<Descriptor>) -> Result<(Manifest, bool), Error> {
+    /// Follows indexes to the manifest of the platform.
+    fn find(&self, mut from: Vec<Descriptor>) -> Result<Found, Error> {
         let mut chosen = false;
         for _ in 0..=NESTED_MOST {
             let (one, by_platform) = self.choose(&from)?;
             chosen |= by_platform;
             let bytes = self.document(one)?;
             match one.media_type.as_str() {
-                found if MANIFESTS.contains(&found) => return Ok((parse(self.name, &one.digest, &bytes)?, chosen)),
+                found if MANIFESTS.contains(&found) => {
+                    let manifest = parse(self.name, &one.digest, &bytes)?;
+                    let (media_type, digest) = (one.media_type.clone(), one.digest.clone());
+                    return Ok(Found { manifest, media_type, digest, chosen });
+                }
                 found if INDEXES.contains(&found) => from = parse::<Index>(self.name, &one.digest, &bytes)?.manifests,
                 found => {
                     let what = format!("{}: media type '{found}'", one.digest);
@@ -188,10 +209,9 @@ impl Layout<'_> {
             .ok_or_else(|| wrong(self.name, format!("digest '{text}'"), "sha256 or sha512, in lower case"))
     }
 
-    fn layers(&self, manifest: &Manifest, chosen: bool) -> Result<Vec<OciLayer>, Error> {
-        let config: Config = parse(self.name, &manifest.config.digest, &self.document(&manifest.config)?)?;
-        let layers = manifest.layers.as_deref().unwrap_or_default();
-        check_config(self.name, &config, layers.len(), self.options.platform.as_ref().filter(|_| !chosen))?;
+    fn layers(&self, found: &Found, config: &Config) -> Result<Vec<OciLayer>, Error> {
+        let layers = found.manifest.layers.as_deref().unwrap_or_default();
+        check_config(self.name, config, layers.len(), self.options.platform.as_ref().filter(|_| !found.chosen))?;
         let layers = layers.iter().zip(config.rootfs.diff_ids.iter().flatten()).enumerate();
         layers.map(|(at, (layer, diff_id))| self.layer(at, layer, diff_id)).collect()
     }
@@ -213,7 +233,9 @@ impl Layout<'_> {
             let expected = format!("{}, as the manifest says", descriptor.size);
             return Err(wrong(&name, format!("it has {} bytes", blob.size()), expected));
         }
-        Ok(OciLayer::new(name, blob, Some(digest), diff_id))
+        let mut layer = OciLayer::new(name, blob, Some(digest), diff_id);
+        layer.media_type = Some(descriptor.media_type.clone());
+        Ok(layer)
     }
 }
 

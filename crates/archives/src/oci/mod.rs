@@ -7,6 +7,7 @@
 
 mod archive;
 mod blobs;
+mod details;
 mod digest;
 mod docker;
 mod documents;
@@ -26,6 +27,7 @@ use packline_tree::Error;
 use crate::decompress::Limits;
 use archive::Archive;
 use blobs::Blobs;
+pub use details::OciDetails;
 pub use digest::Digest;
 pub use documents::Platform;
 pub use layer::OciLayer;
@@ -68,6 +70,8 @@ pub struct OciImage {
     /// The name in messages.
     pub name: String,
     pub layers: Vec<OciLayer>,
+    /// What its documents say.
+    pub details: OciDetails,
 }
 
 impl OciOptions {
@@ -101,6 +105,15 @@ impl OciPlace {
 
     pub fn path(&self) -> PathBuf {
         self.split().0
+    }
+
+    /// The form of the image, as in the text of the location.
+    pub fn form_name(&self) -> &'static str {
+        match self.form {
+            Form::Layout => "oci",
+            Form::LayoutArchive => "oci-archive",
+            Form::DockerArchive => "docker-archive",
+        }
     }
 
     /// The path, and the tag after the first colon that follows an existing path.

@@ -28,6 +28,11 @@ pub(super) enum Mark {
     Internal,
 }
 
+/// Whether the last name of a path is the name of a whiteout, as AUFS and the layers of container images write it.
+pub fn is_whiteout_name(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(PREFIX))
+}
+
 /// The fault of an entry, and the expected value.
 pub(super) type Wrong = (String, String);
 
@@ -142,6 +147,20 @@ mod tests {
             for kind in [Kind::File { size: 0 }, Kind::Dir, Kind::HardLink(b"x".into())] {
                 assert_eq!(mark(&mut entry(path, kind, &[])), expected, "{path}");
             }
+        }
+    }
+
+    #[test]
+    fn only_the_last_name_makes_a_whiteout() {
+        for (path, expected) in [
+            (".wh.a", true),
+            ("d/.wh..wh..opq", true),
+            ("d/a.wh.b", false),
+            (".wh.d/a", false),
+            ("d/.wh", false),
+            ("", false),
+        ] {
+            assert_eq!(is_whiteout_name(path.as_bytes()), expected, "{path}");
         }
     }
 

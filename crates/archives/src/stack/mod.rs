@@ -19,6 +19,8 @@ mod order;
 mod sketches;
 mod xattrs;
 
+pub use marks::is_whiteout_name;
+
 use std::ops::Range;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! Sequential input of a tar: headers through a small buffer, content directly into the caller's memory.
+//! Sequential input of a tar or a cpio archive: headers through a small buffer, content directly into the caller's memory.
 
-use std::io::{self, IoSliceMut, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, IoSliceMut, Read, Seek, SeekFrom};
 
 use packline_tree::UnreadPart;
 
@@ -21,7 +21,7 @@ type Seeker<R> = fn(&mut R, i64) -> io::Result<()>;
 type Lender<R> = fn(&mut R, usize, usize) -> io::Result<Option<UnreadPart>>;
 
 /// A reader with a buffer and a position. It skips the content of a file cheaply.
-pub(super) struct Input<R> {
+pub(crate) struct Input<R> {
     reader: R,
     buffer: Box<[u8]>,
     start: usize,
@@ -204,6 +204,12 @@ impl<R: Read> Input<R> {
         Ok(part)
     }
 
+    /// The unread bytes.
+    pub fn into_read(self) -> impl Read + use<R> {
+        let Self { reader, buffer, start, end, .. } = self;
+        Cursor::new(buffer[start..end].to_vec()).chain(reader)
+    }
+
     /// Whether the reader can seek backwards.
     pub fn can_seek(&self) -> bool {
         self.seeker.is_some()
@@ -244,7 +250,6 @@ mod tests {
     use super::*;
     use crate::pipe::read_ahead;
     use proptest::prelude::*;
-    use std::io::Cursor;
 
     /// Returns as few bytes for each call as its steps allow.
     struct Slow(Cursor<Vec<u8>>, Vec<usize>, usize);

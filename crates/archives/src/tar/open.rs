@@ -1,8 +1,8 @@
 //! Opens a tar by name or from a stream. Plain tars are read directly, compressed tars through decoder threads. A [`Meter`]
-//! counts the bytes that are read.
+//! counts the bytes that are read. A cpio archive in place of the tar is recognised by its first bytes, and read too.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Read};
+use std::io::{self, IoSliceMut, Read, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,8 @@ use packline_tree::{Error, Source};
 
 use super::fault::unreadable;
 use super::{TarOptions, TarSource};
+use crate::Part;
+use crate::cpio::{self, CpioSource, Plain};
 use crate::decompress::{self, Format, Limits};
 use crate::pipe::read_ahead;
 
@@ -46,7 +48,7 @@ pub fn open_input(
     let total = input.size();
     let stream = InputStream::new(Arc::clone(&input), 0);
     match decompress::detect(&head) {
-        Format::Plain => Ok(Box::new(TarSource::seekable(stream, options)?.sharing(input))),
+        Format::Plain if !cpio::is_start(&head) => Ok(Box::new(TarSource::seekable(stream, options)?.sharing(input))),
         _ => over_stream(stream, Meter::new(Some(total)), options, limits),
     }
 }
@@ -87,9 +89,27 @@ fn over_stream(
     limits: &Limits,
 ) -> Result<Box<dyn Source + Send>, Error> {
     options.meter = Some(meter.clone());
-    let reader =
-        decompress::open(Metered::new(input, meter), limits).map_err(|cause| unreadable(&options.input_name, cause))?;
+    let plain = cpio::plain(Metered::new(input, meter), limits);
+    let Plain { reader, is_cpio } = plain.map_err(|cause| unreadable(&options.input_name, cause))?;
+    if is_cpio {
+        let TarOptions { input_name, meter, .. } = options;
+        return Ok(Box::new(CpioSource::new(reader, input_name, meter)));
+    }
     Ok(Box::new(TarSource::new(reader, options)))
+}
+
+/// Opens a tar or a cpio archive in a file that was stored decompressed. Contents can be read in any order.
+///
+/// # Errors
+/// [`Error::Io`] if its first bytes cannot be read.
+pub fn open_stored(mut stored: Part, options: TarOptions) -> Result<Box<dyn Source + Send>, Error> {
+    let failed = |cause| unreadable(&options.input_name, cause);
+    let head = decompress::read_head(&mut stored).map_err(failed)?;
+    stored.rewind().map_err(failed)?;
+    if cpio::is_start(&head) {
+        return Ok(Box::new(CpioSource::seekable(stored, options.input_name)?));
+    }
+    Ok(Box::new(TarSource::seekable(stored, options)?))
 }
 
 /// Progress of an input. Clones share the count.

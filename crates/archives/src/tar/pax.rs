@@ -27,6 +27,8 @@ pub(super) struct Pax {
     pub xattrs: Vec<Xattr>,
     /// The SELinux context of GNU tar's `--selinux`.
     pub selinux: Option<Bytes>,
+    /// Whether there is a POSIX or NFSv4 ACL that says more than the permissions. It is not read.
+    pub has_acl: bool,
     pub sparse: Sparse,
     /// Set for a part of a multi-volume archive that starts in the middle of a file.
     pub volume_offset: Option<u64>,
@@ -144,7 +146,8 @@ impl Pax {
         } else if let Some(name) = key.strip_prefix(b"GNU.sparse.") {
             self.sparse.set(name, value)
         } else {
-            // Ignored: comment, hdrcharset (bytes stay bytes), atime, ctime, SCHILY.dev, SCHILY.ino, ACLs and others.
+            self.has_acl |= key.strip_prefix(b"SCHILY.acl.").is_some_and(|form| is_more_than_mode(form, value));
+            // Ignored: comment, hdrcharset (bytes stay bytes), atime, ctime, SCHILY.dev, SCHILY.ino and others.
             Ok(())
         }
     }
@@ -225,6 +228,13 @@ fn split_record(bytes: &[u8]) -> Result<Record<'_>, (String, &'static str)> {
         return Err(("extended header record without KEY=".into(), expected));
     };
     Ok(Record { length, key: &body[..equals], value: &body[equals + 1..] })
+}
+
+/// Whether an ACL, as text, says more than the permissions of a file. An access ACL without named users and groups does not.
+fn is_more_than_mode(form: &[u8], acl: &[u8]) -> bool {
+    let of_mode: [&[u8]; 3] = [b"user::", b"group::", b"other::"];
+    let mut entries = acl.split(|byte| b",\n".contains(byte)).map(<[u8]>::trim_ascii).filter(|entry| !entry.is_empty());
+    entries.any(|entry| form != b"access" || !of_mode.iter().any(|start| entry.starts_with(start)))
 }
 
 /// An empty value cancels an earlier record or a global header (POSIX).

@@ -56,6 +56,24 @@ fn uses_the_number_of_a_time_with_letters_after_it() {
 }
 
 #[test]
+fn finds_acls_that_say_more_than_the_permissions() {
+    let plain = "user::rw-\ngroup::r--\nother::r--\n";
+    for (key, value, expected) in [
+        ("SCHILY.acl.access", plain.to_string(), false),
+        ("SCHILY.acl.access", String::new(), false),
+        ("SCHILY.acl.access", plain.replace('\n', ","), false),
+        ("SCHILY.acl.access", format!("{plain}user:max:r--\nmask::r--\n"), true),
+        ("SCHILY.acl.access", "user::rw-,group::r--,group:5:rwx,mask::rwx,other::r--".to_string(), true),
+        ("SCHILY.acl.default", plain.to_string(), true),
+        ("SCHILY.acl.default", String::new(), false),
+        ("SCHILY.acl.ace", "owner@:rwx:::allow".to_string(), true),
+        ("SCHILY.fflags", "nodump".to_string(), false),
+    ] {
+        assert_eq!(parse(&record(key, value.as_bytes())).unwrap().has_acl, expected, "{key} {value}");
+    }
+}
+
+#[test]
 fn attributes_in_both_forms() {
     let pax = parse(
         &[

@@ -197,6 +197,10 @@ impl Source for ZipSource {
         (done, Some(total))
     }
 
+    fn format(&self) -> &'static str {
+        "zip"
+    }
+
     fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }

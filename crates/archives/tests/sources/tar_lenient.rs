@@ -103,6 +103,20 @@ fn skips_entries_of_unknown_types() {
 }
 
 #[test]
+fn counts_entries_with_acls() {
+    let acl = |name: &str| {
+        [pax(b'x', &[("SCHILY.acl.access", b"user::rw-,user:7:r--,mask::r--,other::r--")]), file(name, b"")].concat()
+    };
+    let one = "test.tar: 1 entry has an ACL, which packline does not read (the first is a)";
+    let both = "test.tar: 2 entries have ACLs, which packline does not read (the first is a)";
+    for (tar, expected) in [(acl("a"), one), ([file("plain", b""), acl("a"), acl("b"), file("c", b"")].concat(), both)]
+    {
+        let (_, warnings) = read(&[tar, end()].concat(), false).unwrap();
+        assert_eq!(warnings, [expected]);
+    }
+}
+
+#[test]
 fn counts_entries_of_unknown_types() {
     let odd: Vec<u8> = (0..100).flat_map(|_| Header::ustar("odd", b'A', 3).body(b"acl")).collect();
     let (found, warnings) = read(&[odd, file("after", b"2"), end()].concat(), false).unwrap();

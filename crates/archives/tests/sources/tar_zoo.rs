@@ -347,7 +347,7 @@ fn names_what_is_not_a_tar() {
         (with(1024, b"\xe2\xe1\xf5\xe0"), "an EROFS image (expected a tar)"),
         (with(32_769, b"CD001"), "an ISO 9660 image (expected a tar)"),
         (with(65_600, b"_BHRfS_M"), "a btrfs image (expected a tar)"),
-        (with(0, b"070701"), "a cpio archive (expected a tar)"),
+        (with(0, b"070701"), "a damaged cpio archive (expected a tar)"),
         (with(90_000, b"x"), "other bytes after zeros: not an empty tar at byte 90000 (expected a tar)"),
         (with(1024, b"x"), "other bytes after zeros: not an empty tar at byte 1024 (expected a tar)"),
         (with(512, b"x"), "bad header checksum"),

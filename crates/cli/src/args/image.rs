@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{
-    Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedFile, OpenedTar, TarOrStream,
+    Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedFile, OpenedTar, Platform, TarOrStream,
 };
 use packline::{Input, Resources};
 
@@ -40,10 +40,10 @@ pub struct ImageArgs {
     offset: Offset,
 }
 
-/// `IMAGE` and `--offset` of commands that also read an image, a tar, a .lrz or a .pln file from a stream.
+/// `IMAGE` and `--offset` of commands that also read an image, a tar, a cpio or zip archive, a .lrz or a .pln file from a stream.
 #[derive(Debug, clap::Args)]
 pub struct StreamArgs {
-    /// The image, tar, .lrz or .pln file: a file, a block device, a pipe or a URL; - for standard input
+    /// The image, tar, cpio or zip archive, .lrz or .pln file: a file, a block device, a pipe or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub struct StreamArgs {
 /// `IMAGE` and `--offset` of commands that read every container, also from standard input.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
-    /// An image, a block device with an image, a tar, a zip archive, a .lrz or .pln file, or a URL; - for standard input
+    /// An image, a block device with an image, a tar, a cpio or zip archive, a .lrz or .pln file, or a URL; - for standard input
     #[arg(value_hint = clap::ValueHint::AnyPath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -108,8 +108,10 @@ impl StreamArgs {
         match unopened(&self.image, *offset, opener, io)? {
             Unopened::Image(place) => Ok(Unopened::Image(place.with_devices(devices.clone()))),
             Unopened::Lrz(_) if !devices.is_empty() => Err(no_devices(ContentKind::Lrz)),
-            Unopened::Tar(_) if !devices.is_empty() => Err(no_devices(ContentKind::Tar)),
-            Unopened::Tar(_) if offset.is_some() => Err(wrong("offset", "has no effect on a tar")),
+            Unopened::Tar(tar) if !devices.is_empty() => Err(no_devices(tar.content_kind())),
+            Unopened::Tar(tar) if offset.is_some() => {
+                Err(wrong("offset", format!("has no effect on {}", tar.content_kind())))
+            }
             other => Ok(other),
         }
     }
@@ -157,7 +159,7 @@ pub fn unopened(
 ) -> Result<Unopened, Failure> {
     let place = match located(path, offset, io)? {
         Located::Place(place) => place,
-        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream)? {
+        Located::Stream(name, stream) => match OpenedTar::of_stream(&name, stream, &io.host.scratch)? {
             TarOrStream::Tar(tar) => return Ok(Unopened::Tar(tar)),
             TarOrStream::Stream(mut stream) => ImagePlace::of_stream(&name, offset, &mut stream, &io.host.scratch)?,
         },
@@ -270,8 +272,13 @@ impl Offset {
     }
 }
 
+/// Parses the platform of a container image.
+pub fn platform(text: &str) -> Result<Platform, String> {
+    Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
+}
+
 /// Returns the place of a container image, unless a file has such a name.
-fn container_place(path: &Path) -> Option<OciPlace> {
+pub fn container_place(path: &Path) -> Option<OciPlace> {
     OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
 }
 
@@ -280,7 +287,7 @@ fn refuse_container_image(path: &Path) -> Result<(), Failure> {
     if container_place(path).is_none() {
         return Ok(());
     }
-    let hint = "only packline pack, list, cat and du read container images; pack it first";
+    let hint = "only packline pack, list, cat, info and du read container images; pack it first";
     Err(Failure::usage(format!("{}: {hint}", path.escaped())))
 }
 

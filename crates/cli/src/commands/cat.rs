@@ -92,6 +92,7 @@ impl Command for Cat {
         }
         if matches!(archive, Archive::Image(_) | Archive::Tar(_)) && self.paths.is_empty() {
             let container = match archive.content_kind() {
+                ContentKind::Cpio => "cpio archive",
                 ContentKind::Zip => "zip archive",
                 ContentKind::ContainerImage => "container image",
                 kind if kind.is_image() => "image",

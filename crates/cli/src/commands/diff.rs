@@ -28,8 +28,8 @@ use crate::ui::time::{precise, put_nanoseconds};
 /// Show the differences between two images, tars, .lrz files, container images or directories
 #[derive(Debug, clap::Args)]
 pub struct Diff {
-    /// The first tree: an image, tar, .lrz or .pln file (a file, a block device, a pipe or a URL; - for standard input), a container image, or a
-    /// directory
+    /// The first tree: an image, tar, cpio or zip archive, .lrz or .pln file (a file, a block device, a pipe or a URL; - for standard
+    /// input), a container image, or a directory
     old: PathBuf,
     /// The second tree; only one of the two may come from standard input
     new: PathBuf,
@@ -275,7 +275,7 @@ impl Side<'_> {
                 return Ok(DiffPlace::Image(place.with_devices(self.devices.to_vec()).open(DIFF_METADATA)?));
             }
             Unopened::Tar(tar) => {
-                self.refuse_options("a tar", self.of_images)?;
+                self.refuse_options(&tar.content_kind().to_string(), self.of_images)?;
                 tar
             }
             Unopened::Lrz(place) => {

@@ -155,6 +155,18 @@ fn completed_by(error: &packline::Error) -> Option<String> {
     Some(if has_recovery_data { repair() } else { copied.to_string() })
 }
 
+/// Returns how an archive is unpacked that packline does not read, for the formats that people pack.
+fn unpacked_by(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "a 7z archive" => "unpack it with 7z, and pack the directory",
+        "a rar archive" => "unpack it with unrar, and pack the directory",
+        "an ar archive" => "unpack it with 'ar x', and pack the directory",
+        "a Debian package" => "'dpkg-deb --fsys-tarfile DEB | packline pack - IMAGE' packs its files",
+        "an RPM package" => "'rpm2cpio RPM | packline pack - IMAGE' packs its files",
+        _ => return None,
+    })
+}
+
 /// Returns the commands that read a container.
 fn readers_of(container: ContentKind) -> &'static str {
     match container {
@@ -173,12 +185,15 @@ fn readers_of(container: ContentKind) -> &'static str {
             "packline list, cat, info, verify and unpack read it, and 'packline pack TAR IMAGE' turns it \
              into an image"
         }
+        ContentKind::Cpio => {
+            "packline list, cat, info, verify and unpack read it, and 'packline pack CPIO IMAGE' turns it into an image"
+        }
         ContentKind::Zip => {
-            "packline list, cat, info and verify read it, and 'packline pack ZIP IMAGE' turns it into an image"
+            "packline list, cat, info, verify and unpack read it, and 'packline pack ZIP IMAGE' turns it into an image"
         }
         ContentKind::Compressed(_) => {
-            "packline list, cat, info and verify read it if it is a tar, and 'packline pack TAR IMAGE' turns it into an \
-             image"
+            "packline list, cat, info, verify and unpack read it if it is a tar or a cpio archive, and 'packline pack TAR \
+             IMAGE' turns it into an image"
         }
         _ => "packline unpack, list, cat, info, verify, diff and mount read it",
     }
@@ -246,7 +261,10 @@ fn message_of(error: &packline::Error) -> String {
         _ if ScratchError::is_cause_of(error) => {
             format!("{error}; set TMPDIR to a directory with enough space")
         }
-        packline::Error::Container { found: ContentKind::Foreign(_), .. } => error.to_string(),
+        packline::Error::Container { found: ContentKind::Foreign(format), .. } => match unpacked_by(format) {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        },
         packline::Error::Container { path, found, expected } => {
             let readers = readers_of(*found);
             format!("{}: is {found} (expected {expected}); {readers}", path.escaped())

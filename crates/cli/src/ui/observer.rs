@@ -5,6 +5,7 @@ use std::path::Path;
 
 use packline::requests::{AroundPln, DryRun, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, Source, StoredData};
+use packline_archives::is_whiteout_name;
 use packline_pln::Written;
 use packline_runtime::{FileStamp, Problem};
 
@@ -14,7 +15,7 @@ use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use crate::ui::listings::Listings;
 use crate::ui::progress::{Bar, Percentage};
-use crate::ui::report;
+use crate::ui::report::{self, Details};
 use crate::ui::size::count;
 use crate::ui::target::without_stream;
 use crate::ui::wrap::wrap;
@@ -140,8 +141,9 @@ fn run_pack_by(
             report::put_around(&mut object, around.as_ref());
             io.report_as(true, &format!("{object}\n"))
         }
-        OutputStyle::Packline { quiet: false, stats, .. } => {
-            let text = report::text(summary, peak, (elapsed, verified), stats) + &report::around(around.as_ref());
+        OutputStyle::Packline { quiet: false, stats, verbose, .. } => {
+            let details = Details { stats, verbose };
+            let text = report::text(summary, peak, (elapsed, verified), details) + &report::around(around.as_ref());
             let columns = if io.terminal { io.host.columns } else { usize::MAX };
             io.eprint_lines(&wrap(text.trim_end(), columns))
         }
@@ -198,11 +200,6 @@ pub fn remove_source(path: &Path, source: ReadSource, io: &mut Io) -> Result<(),
         io.warn(&format!("{}: cannot remove: {cause}", path.escaped()));
     }
     Ok(())
-}
-
-/// Whether the last name of a path is that of a whiteout of AUFS.
-fn is_whiteout(path: &[u8]) -> bool {
-    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b".wh."))
 }
 
 struct UiObserver<'a> {
@@ -329,7 +326,7 @@ impl<'a> UiObserver<'a> {
 impl Observer for UiObserver<'_> {
     fn entry(&mut self, entry: EntryInfo<'_>, progress: &Progress) {
         if let Some(whiteouts) = &mut self.whiteouts {
-            *whiteouts += u64::from(is_whiteout(entry.path));
+            *whiteouts += u64::from(is_whiteout_name(entry.path));
         }
         match &mut self.listings.names {
             Some(file) => file.write(&[b"/", entry.path, b"\n"].concat()),

@@ -15,11 +15,20 @@ use crate::ui::size::{count, show_bytes, show_ratio};
 /// The time of the complete pack, and the time of reading the image back, if requested.
 pub type Times = (Elapsed, Option<Elapsed>);
 
+/// What a summary has besides its usual lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Details {
+    /// Counters of the workers, and sizes of tables.
+    pub stats: bool,
+    /// Times that lose their fractions.
+    pub verbose: bool,
+}
+
 /// The column of the values in a summary, after their labels.
 const VALUES: usize = 11;
 
 /// Returns a few lines of text, each with a label. `peak` is the peak memory of the process in bytes.
-pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, stats: bool) -> String {
+pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Times, details: Details) -> String {
     let image = &summary.image;
     let counts = &image.counts;
     let name = image.end.container().name();
@@ -38,6 +47,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     ];
     lines.extend(saved(summary));
     lines.extend((image.blocks + image.fragments > 0).then(|| stored(summary)));
+    lines.extend(truncated(summary).filter(|_| details.verbose));
     lines.extend((summary.warnings > 0).then(|| format!("warnings: {}", summary.warnings)));
     lines.extend((summary.errors > 0).then(|| errors(summary.errors)));
     lines.extend((summary.replaced > 0).then(|| replaced(summary)));
@@ -50,7 +60,7 @@ pub fn text(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     lines.extend(read_back(summary, verified));
     lines.push(format!("run: {}, {}", workers(summary.workers, summary.workers_wanted, peak), elapsed.text()));
     let mut lines: Vec<String> = lines.iter().map(|line| aligned(line)).collect();
-    if stats {
+    if details.stats {
         lines.push(tables_text(summary));
         lines.extend(counters::text(&counted(summary)));
     }
@@ -75,6 +85,12 @@ fn saved(summary: &ImageSummary) -> Option<String> {
     ];
     let parts: Vec<String> = parts.into_iter().filter_map(|(number, text)| (number > 0).then_some(text)).collect();
     (!parts.is_empty()).then(|| format!("saved: {}", parts.join(", ")))
+}
+
+/// Returns text about fractions of a second, which nearly every source has.
+fn truncated(summary: &ImageSummary) -> Option<String> {
+    let entries = summary.times.truncated;
+    (entries > 0).then(|| format!("times: the fractions of a second of {} are not stored", count(entries, "entry")))
 }
 
 /// Returns text about the blocks in the image.
@@ -270,6 +286,8 @@ fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {
         "special": counts.special,
         "errors": summary.errors,
         "warnings": summary.warnings,
+        "clamped_times": summary.times.clamped,
+        "truncated_times": summary.times.truncated,
         "replaced": summary.replaced,
         "inodes": image.end.inodes(),
         "source_bytes": summary.source_bytes,

@@ -51,9 +51,8 @@ fn archives_are_named() {
     sandbox.create_dir("tree/d");
     sandbox.write("tree/d/f", "content");
     for (program, script, what) in [
-        ("cpio", "cd tree && find . | cpio --quiet -o -H newc > ../f", "a cpio archive"),
-        ("cpio", "cd tree && find . | cpio --quiet -o -H odc > ../f", "a cpio archive"),
-        ("cpio", "cd tree && find . | cpio --quiet -o -H bin > ../f", "a cpio archive"),
+        ("cpio", "cd tree && find . | cpio --quiet -o -H bin > ../f", "a cpio archive of the old binary form"),
+        ("cpio", "(printf 070701; seq 100) > f", "a damaged cpio archive"),
     ] {
         if !tools::need(&[program]) {
             continue;
@@ -77,6 +76,7 @@ fn formats_are_named_by_their_magic_numbers() {
     let sandbox = sandbox();
     for (at, magic, what) in [
         (0, &b"7z\xbc\xaf\x27\x1c\0\x04"[..], "a 7z archive"),
+        (0, b"Rar!\x1a\x07\x01\0", "a rar archive"),
         (0, b"\x1f\x9d\x90", "a file compressed with compress (.Z)"),
         (0, b"\x89LZO\0\r\n\x1a\n", "a file compressed with lzop"),
         (0, b"QFI\xfb\0\0\0\x03", "a qcow2 disk image"),

@@ -2,22 +2,33 @@
 //!
 //! The positions are read again whenever segments are needed, so a file of any size takes no memory. Readers hold the complete map, however. A
 //! file of more than [`SEGMENTS_MAX`] segments therefore has its shortest holes written as zeros.
+//!
+//! An EROFS image for Linux before 6.15 has no holes in compressed files: a hole is one compressed unit of zeros, any number of times. Units that
+//! follow themselves are therefore decoded once, and count as holes if they are zeros.
 
 use std::ops::Range;
 
 use packline_archives::tar::{MapSegment, MapShape};
-use packline_volume::{FileData, Missing, Piece, Pieces, SharedVolume};
+use packline_runtime::is_zero;
+use packline_volume::{FileData, Missing, Piece, Pieces, ReadError, SharedVolume, Unit};
 
 /// Maximum number of segments of a map. GNU tar takes 16 bytes for each, and our own reader rejects 4 Mi.
 const SEGMENTS_MAX: u64 = 65_536;
 /// A file that was not sparse when it was packed is written with holes only if the holes have at least this many bytes in total.
 const ZEROS_MAX: u64 = 1 << 20;
 
+/// Maximum number of units of a file that are decoded to look for zeros.
+const TRIES: usize = 8;
+/// Maximum content of such a unit in bytes.
+const ZERO_UNIT_MAX: u32 = 4 << 20;
+
 /// The holes of a file that is written with holes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SparseFile {
     /// The shape of its map.
     pub(super) shape: MapShape,
+    /// Units that are holes.
+    zeros: ZeroUnits,
     /// Holes of fewer bytes are written as zeros.
     least: u64,
 }
@@ -27,9 +38,10 @@ pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFil
     if data.sparse == 0 && data.size < ZEROS_MAX {
         return None;
     }
+    let zeros = ZeroUnits::of(volume, data);
     let mut holes = 0;
     let mut classes = [0u64; 64];
-    for run in Runs::new(volume.pieces(data, 0), data).filter(|run| run.hole && run.length > 0) {
+    for run in Runs::new(volume.pieces(data, 0), data, zeros).filter(|run| run.hole && run.length > 0) {
         holes += run.length;
         classes[run.length.ilog2() as usize] += 1;
     }
@@ -38,9 +50,10 @@ pub(super) fn survey(volume: &SharedVolume, data: &FileData) -> Option<SparseFil
     }
     let least = least_hole(&classes);
     let mut shape = MapShape::default();
-    Segments::new(volume, data, least).for_each(|segment| shape.add(segment));
+    let sparse = SparseFile { shape, zeros, least };
+    sparse.segments(volume, data).for_each(|segment| shape.add(segment));
     shape.close(data.size);
-    Some(SparseFile { shape, least })
+    Some(SparseFile { shape, ..sparse })
 }
 
 /// Returns the parts of a file that are written, if it is written with holes.
@@ -66,8 +79,49 @@ fn least_hole(classes: &[u64; 64]) -> u64 {
 impl SparseFile {
     /// The segments of the file.
     pub(super) fn segments(&self, volume: &SharedVolume, data: &FileData) -> Segments<Box<dyn Pieces>> {
-        Segments::new(volume, data, self.least)
+        Segments::over(Runs::new(volume.pieces(data, 0), data, self.zeros), self.least)
     }
+}
+
+/// Compressed units of zeros.
+#[derive(Debug, Clone, Copy, Default)]
+struct ZeroUnits {
+    units: [Option<Unit>; TRIES],
+}
+
+impl ZeroUnits {
+    /// The units of zeros that a file has at least twice in succession.
+    fn of(volume: &SharedVolume, data: &FileData) -> ZeroUnits {
+        let mut zeros = ZeroUnits::default();
+        let mut examined = Vec::new();
+        let mut last = None;
+        for piece in volume.pieces(data, 0) {
+            let unit = match piece {
+                Ok(Piece::Own { unit, .. }) if !unit.is_plain() && unit.length <= ZERO_UNIT_MAX => Some(unit),
+                _ => None,
+            };
+            let again = unit.filter(|_| unit == last);
+            last = unit;
+            let Some(unit) = again.filter(|unit| !examined.contains(unit)) else { continue };
+            // What cannot be decoded is reported when it is read.
+            zeros.units[examined.len()] = is_zero_unit(volume, unit).is_ok_and(|is_zero| is_zero).then_some(unit);
+            examined.push(unit);
+            if examined.len() == TRIES {
+                break;
+            }
+        }
+        zeros
+    }
+
+    fn contains(&self, unit: Unit) -> bool {
+        self.units.contains(&Some(unit))
+    }
+}
+
+fn is_zero_unit(volume: &SharedVolume, unit: Unit) -> Result<bool, ReadError> {
+    let mut bytes = Vec::new();
+    volume.decoder()?.own(unit, &mut bytes)?;
+    Ok(is_zero(&bytes))
 }
 
 /// A number of bytes of data or of a hole; at least one.
@@ -82,11 +136,20 @@ struct Run {
 struct Runs<P> {
     pieces: P,
     left: u64,
+    zeros: ZeroUnits,
 }
 
 impl<P> Runs<P> {
-    fn new(pieces: P, data: &FileData) -> Runs<P> {
-        Runs { pieces, left: data.size }
+    fn new(pieces: P, data: &FileData, zeros: ZeroUnits) -> Runs<P> {
+        Runs { pieces, left: data.size, zeros }
+    }
+
+    fn is_hole(&self, piece: &Piece) -> bool {
+        match piece {
+            Piece::Hole { .. } => true,
+            Piece::Own { unit, .. } => self.zeros.contains(*unit),
+            Piece::Shared { .. } => false,
+        }
     }
 }
 
@@ -98,7 +161,7 @@ impl<P: Iterator<Item = Result<Piece, Missing>>> Iterator for Runs<P> {
             return None;
         }
         let (hole, length) = match self.pieces.next() {
-            Some(Ok(piece)) => (matches!(piece, Piece::Hole { .. }), piece.length().min(self.left)),
+            Some(Ok(piece)) => (self.is_hole(&piece), piece.length().min(self.left)),
             Some(Err(_)) | None => (true, self.left),
         };
         self.left -= length;
@@ -114,12 +177,6 @@ pub(super) struct Segments<P> {
     at: u64,
     /// The run after the last segment, which belongs to the next segment.
     ahead: Option<Run>,
-}
-
-impl Segments<Box<dyn Pieces>> {
-    fn new(volume: &SharedVolume, data: &FileData, least: u64) -> Segments<Box<dyn Pieces>> {
-        Segments::over(Runs::new(volume.pieces(data, 0), data), least)
-    }
 }
 
 impl<P: Iterator<Item = Result<Piece, Missing>>> Segments<P> {
@@ -165,7 +222,7 @@ impl<P: Iterator<Item = Result<Piece, Missing>>> Iterator for Segments<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packline_volume::{PLAIN, ReadError, SharedPlace, Unit};
+    use packline_volume::{PLAIN, SharedPlace};
 
     const UNIT: Unit = Unit { offset: 96, stored: 1, length: 4096, form: PLAIN };
 
@@ -181,7 +238,7 @@ mod tests {
         let place = SharedPlace { unit: 0, offset: 0 };
         let rest = size.saturating_sub(4096 * pieces.len() as u64);
         pieces.push(if tail { Ok(Piece::Shared { place, length: rest as u32 }) } else { missing(rest) });
-        Runs { pieces: pieces.into_iter(), left: size }
+        Runs { pieces: pieces.into_iter(), left: size, zeros: ZeroUnits::default() }
     }
 
     fn segments(list: &str, size: u64, tail: bool, least: u64) -> Vec<(u64, u64)> {

@@ -18,7 +18,7 @@ use super::image_place::{ImagePlace, UNKNOWN};
 use super::input::Input;
 use super::opened_file::OpenedFile;
 use super::recognise::{foreign_in, may_be_empty_tar, peeked};
-use super::scratch::stored;
+use super::scratch::{stored, stored_in};
 use crate::error::Error;
 use crate::sources::examine::examine;
 use crate::sources::inputs::ReadInputs;
@@ -28,7 +28,7 @@ use crate::sources::source::Source;
 use crate::streams::lrz::{self, OpenedLrz, lrz_open_file, lrz_open_input};
 
 /// The formats that are read, for messages.
-const READ: &str = "a SquashFS or EROFS image, a tar, a zip archive, a .lrz or a .pln file";
+const READ: &str = "a SquashFS or EROFS image, a tar, a cpio or zip archive, a .lrz or a .pln file";
 
 /// A function that reads a tar.
 pub type TarWork<'w> = dyn FnMut(&mut dyn packline_tree::Source) -> Result<(), Error> + 'w;
@@ -44,7 +44,7 @@ pub enum Archive {
     /// A .pln file, perhaps encrypted, not opened yet.
     #[cfg(feature = "pln")]
     Pln(Input),
-    /// A tar, plain or compressed, a zip archive, or a container image.
+    /// A tar or a cpio archive, plain or compressed, a zip archive, or a container image.
     Tar(OpenedTar),
 }
 
@@ -71,7 +71,7 @@ impl<'a> ArchiveOptions<'a> {
     }
 }
 
-/// A tar, plain or compressed, a zip archive, or a container image, whose layers are merged.
+/// A tar or a cpio archive, plain or compressed, a zip archive, or a container image, whose layers are merged.
 pub struct OpenedTar {
     /// The name in messages.
     pub display_path: PathBuf,
@@ -79,9 +79,9 @@ pub struct OpenedTar {
     content: Content,
 }
 
-/// A tar that was found in a stream, or the stream.
+/// A tar, cpio or zip archive that was found in a stream, or the stream.
 pub enum TarOrStream {
-    /// The stream is a tar.
+    /// The stream is a tar, a cpio or a zip archive.
     Tar(OpenedTar),
     /// The complete stream, which has another format.
     Stream(Box<dyn Read + Send>),
@@ -147,8 +147,8 @@ impl Archive {
         }
     }
 
-    /// Passes a tar, a zip archive, a container image, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and [`TarOptions::end_mark`] apply only to
-    /// a tar outside a .lrz file. Returns the warnings of the tar.
+    /// Passes a tar, a cpio or zip archive, a container image, or the tar in a .lrz file, to `work` as a source. [`TarOptions::lenient`] and
+    /// [`TarOptions::end_mark`] apply only to a tar outside a .lrz file. Returns the warnings of the tar.
     ///
     /// # Errors
     /// Returns the errors of `work` and of reading; [`Error::Container`] for another container.
@@ -158,7 +158,7 @@ impl Archive {
         resources: &Resources,
         work: &mut TarWork<'_>,
     ) -> Result<Vec<String>, Error> {
-        let expected = "a SquashFS or EROFS image, a tar, a zip archive, or a .lrz file with a tar";
+        let expected = "a SquashFS or EROFS image, a tar, a cpio or zip archive, or a .lrz file with a tar";
         match self {
             Archive::Tar(tar) => {
                 let mut source = tar.open(options, resources, None)?;
@@ -173,33 +173,43 @@ impl Archive {
 }
 
 impl OpenedTar {
-    /// The tar or the zip archive in a file. `None` if the file has another format, or cannot be read. A file of zeros is an empty tar if it has
-    /// the name of a tar.
+    /// The tar, cpio or zip archive in a file. `None` if the file has another format, or cannot be read. A file of zeros is an empty tar if
+    /// it has the name of a tar.
     pub fn at(place: &ImagePlace) -> Option<OpenedTar> {
         let file = place.file().ok().filter(|_| place.offset.is_none())?;
         let kind = match file.content_kind() {
-            Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) => kind,
+            Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Zip | ContentKind::Compressed(_))) => kind,
             None if file.is_regular() && may_be_empty_tar(file.path()) && is_empty_tar(file) => ContentKind::Tar,
             _ => return None,
         };
         Some(OpenedTar { display_path: place.path.clone(), kind, content: Content::File(file.clone()) })
     }
 
-    /// The tar in a stream, by its first bytes; or the complete stream, if it has another format. `name` is for messages.
+    /// The tar, cpio or zip archive in a stream, by its first bytes; or the complete stream, if it has another format. `name` is for
+    /// messages. A zip archive is stored in an unnamed temporary file in `directory`.
     ///
     /// # Errors
-    /// [`Error::Source`] if the stream cannot be read.
-    pub fn of_stream(name: &Path, stream: Box<dyn Read + Send>) -> Result<TarOrStream, Error> {
-        let (head, stream) = peeked(name, stream)?;
+    /// [`Error::Source`] if the stream cannot be read or stored.
+    pub fn of_stream(name: &Path, stream: Box<dyn Read + Send>, directory: &Path) -> Result<TarOrStream, Error> {
+        let (head, mut stream) = peeked(name, stream)?;
         let found = ContentKind::of_head(&head);
         log_kind(name, found);
+        let display_path = name.to_path_buf();
         let kind = match found {
-            Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) => kind,
+            Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Compressed(_))) => kind,
+            Some(kind @ ContentKind::Zip) => {
+                let content = Content::Stored(stored_in(name, &mut stream, directory)?);
+                return Ok(TarOrStream::Tar(OpenedTar { display_path, kind, content }));
+            }
             None if !head.is_empty() && head.iter().all(|&byte| byte == 0) => ContentKind::Tar,
             _ => return Ok(TarOrStream::Stream(stream)),
         };
-        let display_path = name.to_path_buf();
         Ok(TarOrStream::Tar(OpenedTar { display_path, kind, content: Content::Stream(stream) }))
+    }
+
+    /// Returns whether it is a tar, a cpio archive, a compressed file with one of them, a zip archive or a container image.
+    pub fn content_kind(&self) -> ContentKind {
+        self.kind
     }
 
     /// Identifies its file, which a destination must not replace.
@@ -270,7 +280,9 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
         Some(ContentKind::Lrz) => lrz_open_file(&file, options.password).map(Archive::Lrz),
         #[cfg(feature = "pln")]
         Some(ContentKind::Pln | ContentKind::Encrypted) => Ok(Archive::Pln(Input::Opened(file))),
-        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) => Ok(tar(kind)),
+        Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Zip | ContentKind::Compressed(_))) => {
+            Ok(tar(kind))
+        }
         _ => match place.open(metadata_cache(options.resources.memory)) {
             Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
             opened => opened.map(Archive::Image),
@@ -317,7 +329,7 @@ fn open_stream(name: String, stream: Box<dyn Read + Send>, options: &ArchiveOpti
     {
         #[cfg(feature = "pln")]
         Some(ContentKind::Pln | ContentKind::Encrypted) => return Ok(Archive::Pln(Input::Stream(name, stream))),
-        Some(kind @ (ContentKind::Tar | ContentKind::Compressed(_))) if !options.again => {
+        Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Compressed(_))) if !options.again => {
             return Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stream(stream) }));
         }
         // An empty stream, or one that begins with zeros, can only be a tar.
@@ -347,7 +359,9 @@ fn of_stored(
         Some(ContentKind::Lrz) if options.offset.is_none() => {
             lrz_open_input(&path, stored, options.password).map(Archive::Lrz)
         }
-        Some(kind @ (ContentKind::Tar | ContentKind::Zip | ContentKind::Compressed(_))) if options.offset.is_none() => {
+        Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Zip | ContentKind::Compressed(_)))
+            if options.offset.is_none() =>
+        {
             Ok(Archive::Tar(OpenedTar { display_path: path, kind, content: Content::Stored(stored) }))
         }
         _ => {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use packline_archives::decompress::{Format as Compression, HEAD, detect};
-use packline_archives::{FOREIGN_HEAD, foreign_format, tar, zip};
+use packline_archives::{FOREIGN_HEAD, cpio, foreign_format, tar, zip};
 use packline_image::FileSystem;
 use packline_runtime::Input;
 use packline_runtime::escape::Escape;
@@ -41,11 +41,13 @@ pub enum ContentKind {
     Delta,
     /// A tar that is not compressed.
     Tar,
+    /// A cpio archive that is not compressed.
+    Cpio,
     /// A zip archive.
     Zip,
     /// The layers of a container image, which has no first bytes.
     ContainerImage,
-    /// Compressed data, most likely a tar.
+    /// Compressed data, most likely a tar or a cpio archive.
     Compressed(Compression),
     /// A format that is not read, with its article.
     Foreign(&'static str),
@@ -75,6 +77,9 @@ impl ContentKind {
         }
         if head.get(EROFS_MAGIC..).is_some_and(|rest| rest.starts_with(&packline_erofs::read::MAGIC_BYTES)) {
             return Some(ContentKind::Erofs);
+        }
+        if cpio::is_start(head) {
+            return Some(ContentKind::Cpio);
         }
         if zip::is_start(head) {
             return Some(ContentKind::Zip);
@@ -142,6 +147,7 @@ impl fmt::Display for ContentKind {
             ContentKind::Encrypted => f.write_str("an encrypted .pln file"),
             ContentKind::Delta => f.write_str("a delta"),
             ContentKind::Tar => f.write_str("a tar"),
+            ContentKind::Cpio => f.write_str("a cpio archive"),
             ContentKind::Zip => f.write_str("a zip archive"),
             ContentKind::ContainerImage => f.write_str("a container image"),
             ContentKind::Compressed(compression) => write!(f, "a file compressed with {compression}"),

@@ -109,6 +109,7 @@ impl OpenedFile {
                 | ContentKind::Erofs
                 | ContentKind::Lrz
                 | ContentKind::Tar
+                | ContentKind::Cpio
                 | ContentKind::Zip
                 | ContentKind::Compressed(_),
             ) => {}
@@ -139,6 +140,6 @@ fn no_tree(path: PathBuf, found: Option<ContentKind>) -> Error {
     Error::Unrecognized {
         path,
         what,
-        expected: "a SquashFS or EROFS image, a tar, a zip archive or a .lrz file in it".to_string(),
+        expected: "a SquashFS or EROFS image, a tar, a cpio or zip archive or a .lrz file in it".to_string(),
     }
 }

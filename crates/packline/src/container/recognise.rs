@@ -57,7 +57,7 @@ pub(crate) fn refuse_container(
                 expected: expected.to_string(),
             })
         }
-        None | Some(ContentKind::Tar | ContentKind::Compressed(_)) => Ok(()),
+        None | Some(ContentKind::Tar | ContentKind::Cpio | ContentKind::Compressed(_)) => Ok(()),
         Some(found) => Err(found.instead_of(name, "a directory or a tar")),
     }
 }

@@ -14,7 +14,15 @@ pub(crate) fn stored(
     stream: &mut dyn Read,
     resources: &Resources,
 ) -> Result<Arc<dyn packline_runtime::Input>, Error> {
-    let directory = scratch_for(path, resources)?;
+    stored_in(path, stream, scratch_for(path, resources)?)
+}
+
+/// As [`stored`], in this directory.
+pub(super) fn stored_in(
+    path: &Path,
+    stream: &mut dyn Read,
+    directory: &Path,
+) -> Result<Arc<dyn packline_runtime::Input>, Error> {
     let refused = |cause| Error::Source { path: path.to_path_buf(), action: "cannot store", cause };
     let file = store_stream(stream, directory).map_err(refused)?;
     Ok(Arc::new(FileInput::new(file).map_err(refused)?))

@@ -65,7 +65,8 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
             pack_tar(work, observer).map(PackSummary::Tar)
         }
         #[cfg(feature = "lrz")]
-        PackContainer::Lrz(lrz) => {
+        PackContainer::Lrz(mut lrz) => {
+            let source = temporary::source_of_lrz(source, &target, &mut lrz, &resources, observer)?;
             crate::streams::lrz::pack_tree(source, target, lrz, &resources, &temporaries, observer)
                 .map(PackSummary::Lrz)
         }
@@ -150,6 +151,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
     warn_of_idle(&excludes, &input, &mut observed);
     let errors = observed.errors();
     let warnings = observed.warnings();
+    let times = observed.changed_times();
     let source_bytes = observed.consumed();
     let output_bytes = outputs.size();
     #[cfg_attr(not(feature = "verity"), allow(unused_variables, reason = "only a hash tree is reported"))]
@@ -160,6 +162,7 @@ fn run(opened: OpenPack<'_>, mut outputs: Outputs<'_>) -> Result<ImageSummary, E
         image,
         errors,
         warnings,
+        times,
         replaced: replaced.count,
         first_replaced: replaced.first,
         source_bytes,

@@ -50,7 +50,7 @@ pub enum PackContainer {
     Image(Box<ImageRequest>),
     /// A tar, plain or compressed.
     Tar(Box<TarRequest>),
-    /// A .lrz file. It holds a directory as a tar, and a tar unchanged but without its own compression.
+    /// A .lrz file. It holds a tree as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
     Lrz(LrzRequest),
 }
@@ -154,13 +154,17 @@ pub struct LrzRequest {
     pub write: packline_lrz::WriteOptions,
     /// Prefix of the names of a directory's entries in the tar: empty, or with a slash at its end.
     pub prefix: Bytes,
+    /// Changes of the entries of a source that is neither a directory, which excludes entries itself, nor a tar.
+    pub changes: Changes,
+    /// Whether extended attributes of the same sources are left out.
+    pub no_xattrs: bool,
 }
 
 #[cfg(feature = "lrz")]
 impl LrzRequest {
     /// A .lrz file whose entries have no prefix.
     pub fn new(write: packline_lrz::WriteOptions) -> LrzRequest {
-        LrzRequest { write, prefix: Bytes::new() }
+        LrzRequest { write, prefix: Bytes::new(), changes: Changes::default(), no_xattrs: false }
     }
 }
 

@@ -5,6 +5,7 @@ use packline_engine::{QueueStats, Stats, WorkerStats};
 use packline_squashfs::ImageEnd;
 
 use crate::container::by_name::Container;
+use crate::sources::changes::limits::ChangedTimes;
 
 /// Result of a pack, by container.
 #[derive(Debug, Clone)]
@@ -55,6 +56,8 @@ pub struct ImageSummary {
     pub errors: u64,
     /// Warnings about entries, for example files that changed while they were read and attributes that cannot be stored.
     pub warnings: u64,
+    /// Times that the image cannot store exactly.
+    pub times: ChangedTimes,
     /// Entries of layers that later layers replaced. A directory with its content counts as one entry.
     pub replaced: u64,
     /// The paths of the first replaced entries.

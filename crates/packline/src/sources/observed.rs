@@ -9,7 +9,7 @@ use packline_runtime::escape::Escape;
 use packline_runtime::{Observer, Pass, Problem, Progress, Resources};
 use packline_tree::{Bytes, Entry, Extent, Kind, Source, UnreadPart, Xattr};
 
-use super::changes::limits::EntryLimits;
+use super::changes::limits::{ChangedTimes, EntryLimits};
 use super::changes::{Changes, NewRoot};
 
 /// A source that applies changes and reports progress.
@@ -29,8 +29,8 @@ pub(crate) struct ObservedSource<'a> {
     /// Number of errors of the source after which it continued, and of warnings.
     errors: u64,
     warnings: u64,
-    /// Entries with times that images cannot have, and the path of the first.
-    clamped: u64,
+    /// Times that the image cannot store exactly, and the path of the first that is out of range.
+    times: ChangedTimes,
     first_clamped: Bytes,
 }
 
@@ -57,7 +57,7 @@ impl<'a> ObservedSource<'a> {
             dropped,
             errors: 0,
             warnings: 0,
-            clamped: 0,
+            times: ChangedTimes::default(),
             first_clamped: Bytes::new(),
         }
     }
@@ -95,8 +95,8 @@ impl<'a> ObservedSource<'a> {
     }
 
     fn warn_of_times(&mut self) {
-        if self.clamped > 0 {
-            let count = self.clamped;
+        if self.times.clamped > 0 {
+            let count = self.times.clamped;
             let first = shown(&self.first_clamped);
             let (verb, plural) = if count == 1 { ("has", "y") } else { ("have", "ies") };
             self.warn(&format!(
@@ -106,16 +106,20 @@ impl<'a> ObservedSource<'a> {
         }
     }
 
-    /// Counts an entry whose time an image cannot have.
+    /// Counts an entry whose time the image cannot store exactly.
     fn check_time(&mut self, entry: &Entry) {
-        let stored = self.limits.times.contains(&entry.meta.mtime.seconds());
-        if stored || matches!(entry.kind, Kind::HardLink(_)) {
+        let time = entry.meta.mtime;
+        if matches!(entry.kind, Kind::HardLink(_)) {
             return;
         }
-        if self.clamped == 0 {
+        if self.limits.times.contains(&time.seconds()) {
+            self.times.truncated += u64::from(time.nanoseconds() > 0 && !self.limits.fractions);
+            return;
+        }
+        if self.times.clamped == 0 {
             self.first_clamped.clone_from(&entry.path);
         }
-        self.clamped += 1;
+        self.times.clamped += 1;
     }
 
     /// The new root, if no entry at or below it was found.
@@ -131,6 +135,11 @@ impl<'a> ObservedSource<'a> {
     /// Number of errors of the source after which it continued.
     pub(crate) fn errors(&self) -> u64 {
         self.errors
+    }
+
+    /// The times so far that the image cannot store exactly.
+    pub(crate) fn changed_times(&self) -> ChangedTimes {
+        self.times
     }
 
     /// Number of warnings so far.

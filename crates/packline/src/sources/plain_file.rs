@@ -1,4 +1,4 @@
-//! Distinguishes plain files, which are packed under their own names, from tars, zip archives, images and other containers.
+//! Distinguishes plain files, which are packed under their own names, from tars, cpio and zip archives, images and other containers.
 
 use std::fs;
 use std::path::Path;
@@ -15,9 +15,10 @@ use crate::container::recognise::has_tar_magic;
 use crate::error::Error;
 
 impl Source {
-    /// Returns whether a source that is given alone is a plain file. A plain file is a regular file that is not an image, not a tar (plain or
-    /// compressed), not a zip archive, not a container and not of another known format of trees and disks. An empty file and a file of zeros are plain files.
-    /// A file with the name ending of an image or a tar is never a plain file: if it is neither an image nor a tar, it is damaged.
+    /// Returns whether a source that is given alone is a plain file. A plain file is a regular file that is not an image, not a tar (plain
+    /// or compressed), not a cpio or zip archive, not a container and not of another known format of trees and disks. An empty file and a
+    /// file of zeros are plain files. A file with the name ending of an image or a tar is never a plain file: if it is neither an image nor
+    /// a tar, it is damaged.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.
@@ -26,8 +27,9 @@ impl Source {
     }
 
     /// Returns whether a source that is given together with others is packed as a plain file. Unlike [`Source::is_plain_file`], this is
-    /// true for zip archives, because documents and programs are zip archives too; for files of known formats that packline has no entries
-    /// for (an ext4 image, a .pln file); and for a file that is compressed with an unknown or a damaged stream.
+    /// true for zip archives, because documents and programs are zip archives too; for cpio archives, because they are files of a boot
+    /// directory; for files of known formats that packline has no entries for (an ext4 image, a .pln file); and for a file that is
+    /// compressed with an unknown or a damaged stream.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.
@@ -76,10 +78,14 @@ fn promises_tree(path: &Path, company: Company) -> bool {
     }
 }
 
-/// Returns whether a compressed file may hold a tar. Alone, a file that cannot be decompressed may.
+/// Returns whether a compressed file may hold a tar, or, alone, a cpio archive. Alone, a file that cannot be decompressed may.
 fn holds_tar(file: &OpenedFile, company: Company) -> bool {
     let plain = decompress::open(file.stream(), &Limits::default());
     let head = plain.and_then(|mut plain| decompress::read_head(&mut plain));
-    let is_tar = |head: &[u8]| ContentKind::of_head(head) == Some(ContentKind::Tar) || has_tar_magic(head);
-    head.map_or(company == Company::Alone, |head| is_tar(&head))
+    let is_archive = |head: &[u8]| match ContentKind::of_head(head) {
+        Some(ContentKind::Tar) => true,
+        Some(ContentKind::Cpio) => company == Company::Alone,
+        _ => has_tar_magic(head),
+    };
+    head.map_or(company == Company::Alone, |head| is_archive(&head))
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use packline_archives::tar::{TarOptions, TarSource};
+use packline_archives::tar::{TarOptions, open_stored as open_stored_tar};
 use packline_archives::{Layer, StackOptions, StackSource, Whiteouts};
 use packline_image::OpenedImage;
 use packline_runtime::escape::Escape;
@@ -267,5 +267,5 @@ fn open_stored(stored: StoredTar, opening: &Opening<'_>) -> Result<Option<Layer>
         return Ok(None);
     }
     let options = TarOptions { input_name: name.clone(), ..opening.tar.clone() };
-    Ok(Some(Layer { name, source: Box::new(TarSource::seekable(tar, options)?) }))
+    Ok(Some(Layer { name, source: open_stored_tar(tar, options)? }))
 }

@@ -1,12 +1,12 @@
-//! Stores the layers of a stack that cannot be read twice, decompressed, in unnamed temporary files, several at a time.
+//! Stores the tars and cpio archives of a stack that cannot be read twice, decompressed, in unnamed temporary files, several at a time.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline_archives::Part;
-use packline_archives::decompress::{self, Limits};
+use packline_archives::decompress::Limits;
 #[cfg(feature = "oci")]
 use packline_archives::oci::OciLayer;
+use packline_archives::{Part, cpio};
 use packline_engine::{CancelToken, Config, Fault, Task};
 use packline_runtime::memory::MapPlan;
 use packline_runtime::{Input as _, Resources, WorkFault, store_stream};
@@ -135,7 +135,7 @@ impl Store {
         })?;
         let failed = |cause| packline_tree::Error::Io { path: name.into(), action: "cannot read", cause };
         let stream = Stoppable { stream, cancel: self.cancel.clone() };
-        let mut plain = decompress::open(stream, &self.limits).map_err(failed)?;
+        let mut plain = cpio::plain(stream, &self.limits).map_err(failed)?.reader;
         store_stream(&mut plain, directory).and_then(Part::whole).map_err(failed)
     }
 }

@@ -1,10 +1,11 @@
-//! A tar as a source, plain or compressed.
+//! A tar or a cpio archive as a source, plain or compressed.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use packline_archives::cpio;
 use packline_archives::decompress::Limits;
 use packline_archives::pipe::ahead_bytes;
 use packline_archives::tar::{self, TarOptions};
@@ -34,10 +35,11 @@ const SHARED_LEAST: usize = 8;
 /// Memory of a tar that a stack reads in its file, in bytes: a buffer.
 pub(super) const LAYER: u64 = 64 << 10;
 
-/// A tar whose first bytes were read.
+/// A tar or a cpio archive whose first bytes were read.
 pub(super) struct TarPlan {
     pub(super) name: String,
     pub(super) content: TarContent,
+    /// Whether it is compressed, or a cpio archive, which a compressed part may follow.
     pub(super) compressed: bool,
 }
 
@@ -80,7 +82,7 @@ impl TarPlan {
             };
             return Err(Error::Target { path, what: what.to_string(), expected: expected.to_string() });
         }
-        let compressed = is_compressed(head);
+        let compressed = may_be_compressed(head);
         Ok(TarPlan { name: path.escaped(), content: TarContent::File(file), compressed })
     }
 
@@ -92,7 +94,7 @@ impl TarPlan {
         let (head, stream) = peeked(Path::new(&name), stream)?;
         let (foreign, stream) = foreign_in(Path::new(&name), &head, stream)?;
         refuse_container(Path::new(&name), &head, || foreign)?;
-        let compressed = is_compressed(&head);
+        let compressed = may_be_compressed(&head);
         Ok(TarPlan { name, content: TarContent::Stream(stream), compressed })
     }
 
@@ -144,6 +146,11 @@ impl PlannedSource for TarPlan {
         };
         Ok(OpenSource::new(self.name, source))
     }
+}
+
+/// Whether an input with this start is compressed, or is a cpio archive, which a compressed part may follow.
+fn may_be_compressed(head: &[u8]) -> bool {
+    is_compressed(head) || cpio::is_start(head)
 }
 
 /// Whether a block of a file has bytes other than zero.

@@ -1,10 +1,11 @@
-//! Unpacks a tar, plain or compressed, into a directory or another tar.
+//! Unpacks a tar, plain or compressed, or a zip archive into a directory or a tar.
 //!
 //! The tar is read once, from its start to its end, so that it may be a stream. Threads decompress it; the caller's thread creates the entries.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use packline_archives::is_whiteout_name;
 use packline_archives::tar::TarOptions;
 use packline_blocks::Counts;
 use packline_codec::StreamSpec;
@@ -114,7 +115,7 @@ fn entries(
         let unpacked = match observed.next_entry() {
             Ok(None) => return Ok(whiteouts),
             Ok(Some(entry)) => {
-                whiteouts += u64::from(is_whiteout(&entry.path));
+                whiteouts += u64::from(is_whiteout_name(&entry.path));
                 extraction.entry(&entry, observed)
             }
             Err(error) => Err(error.into()),
@@ -127,11 +128,6 @@ fn entries(
             return Ok(whiteouts);
         }
     }
-}
-
-/// Whether the last name of a path is that of a whiteout of AUFS.
-fn is_whiteout(path: &[u8]) -> bool {
-    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b".wh."))
 }
 
 /// Errors after which unpacking continues, if that is requested.

@@ -31,9 +31,10 @@ type Seeds = io::Result<Vec<Seed>>;
 type MakeSeeds = fn() -> Seeds;
 
 /// Each target with its seeds.
-const SEEDS: [(&str, MakeSeeds); 26] = [
+const SEEDS: [(&str, MakeSeeds); 28] = [
     ("action", || Ok(texts::action())),
     ("cache_answer", || Ok(cache_answer())),
+    ("cpio", programs::cpio),
     ("decompress", programs::decompress),
     ("delta", || Ok(delta())),
     ("directory", || Ok(part(Part::Listing))),
@@ -58,6 +59,7 @@ const SEEDS: [(&str, MakeSeeds); 26] = [
     ("superblock", || Ok(images::superblock())),
     ("tar_reader", programs::tar_reader),
     ("verity", || Ok(verity())),
+    ("zip", programs::zip),
 ];
 
 /// The names of all targets.

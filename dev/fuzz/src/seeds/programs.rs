@@ -1,4 +1,4 @@
-//! Seeds that installed programs make: tars and compressed streams. Without a program there are fewer of them.
+//! Seeds that installed programs make: tars, cpio and zip archives, and compressed streams. Without a program there are fewer of them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -26,6 +26,67 @@ pub fn tar_reader() -> Seeds {
         seeds.extend(tar(tree.path(), version, &["--format=posix", "--sparse", "--xattrs", &option]));
     }
     Ok(seeds)
+}
+
+/// cpio archives of each form, one after another, and before a compressed one.
+pub fn cpio() -> Seeds {
+    let entry = |name: &str, mode: u32, links: u32, content: &[u8]| {
+        let length = content.len();
+        let numbers = [7, mode, 0, 0, links, 1_000_000_000, length as u32, 8, 1, 0, 0, name.len() as u32 + 1, 0];
+        let numbers: String = numbers.iter().map(|number| format!("{number:08x}")).collect();
+        let mut bytes = format!("070701{numbers}{name}\0").into_bytes();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.extend_from_slice(content);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    };
+    let end = entry("TRAILER!!!", 0, 1, b"");
+    let linked = [entry("a", 0o100_644, 2, b""), entry("b/../c", 0o100_644, 2, b"content"), end.clone()].concat();
+    let kinds = [entry(".", 0o040_755, 2, b""), entry("link", 0o120_777, 1, b"to"), entry("device", 0o020_600, 1, b"")];
+    let both = [&linked[..], &[0; 512], &kinds.concat(), &end].concat();
+    let mut seeds = vec![Seed::new("linked", linked.clone()), Seed::new("both", both)];
+    for (name, program, options) in [("gzip", "gzip", &["-nc"][..]), ("zstd", "zstd", &["-c", "--no-progress"])] {
+        let compressed = filtered(program, options, &linked)?;
+        seeds.extend(compressed.map(|part| Seed::new(name, [&end[..], &[0; 64], &part].concat())));
+    }
+    let top = tempfile::tempdir()?;
+    let tree = top.path().join("tree");
+    plant_dated(&tree)?;
+    for form in ["newc", "crc", "odc"] {
+        let list = "cd \"$1\" && printf '%s\\n' . ./directory ./directory/file ./hard ./link | cpio -oH \"$2\" --quiet --reproducible";
+        let made = Command::new("sh").args(["-c", list, "sh"]).arg(&tree).arg(form).stderr(Stdio::null()).output()?;
+        seeds.extend((!made.stdout.is_empty()).then(|| Seed::new(form, made.stdout)));
+    }
+    Ok(seeds)
+}
+
+/// Zip archives with each method of the installed program, and of a stream.
+pub fn zip() -> Seeds {
+    let top = tempfile::tempdir()?;
+    let tree = top.path().join("tree");
+    plant_dated(&tree)?;
+    let mut seeds = Vec::new();
+    for (name, options) in
+        [("stored", &["-0"][..]), ("deflate", &["-9"]), ("bzip2", &["-Z", "bzip2"]), ("short", &["-X"])]
+    {
+        let file = top.path().join(name);
+        let ran = Command::new("zip").current_dir(&tree).args(["-qry"]).args(options).arg(&file).arg(".").status();
+        if ran.is_ok_and(|status| status.success()) {
+            seeds.push(Seed::new(name, fs::read(file.with_extension("zip"))?));
+        }
+    }
+    seeds.extend(filtered("zip", &["-q", "-"], b"from a stream")?.map(|archive| Seed::new("stream", archive)));
+    seeds.push(Seed::new("empty", [&b"PK\x05\x06"[..], &[0; 18]].concat()));
+    Ok(seeds)
+}
+
+/// A new directory with files of one time.
+fn plant_dated(tree: &Path) -> io::Result<()> {
+    fs::create_dir(tree)?;
+    plant(tree)?;
+    let touch = ["-exec", "touch", "-h", "-d", "@1000000000", "{}", "+"];
+    let touched = Command::new("find").arg(tree).args(touch).status()?;
+    if touched.success() { Ok(()) } else { Err(io::Error::other("find and touch cannot set times")) }
 }
 
 fn plant(tree: &Path) -> io::Result<()> {

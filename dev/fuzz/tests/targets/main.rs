@@ -38,6 +38,7 @@ macro_rules! targets {
 targets! {
     action 15000
     cache_answer 20000
+    cpio 8000
     decompress 1000
     delta 1000
     directory 5000
@@ -62,6 +63,7 @@ targets! {
     superblock 3000
     tar_reader 8000
     verity 10000
+    zip 4000
 }
 
 fn run(name: &str, target: fn(&[u8]), changes: u64) {

@@ -110,7 +110,7 @@ impl<R: Read> TarSource<R> {
             }
             self.warnings.push(fault.to_string());
         }
-        self.report_unknown();
+        self.report_skipped();
         self.input.finish().map_err(|cause| self.unreadable(cause))
     }
 

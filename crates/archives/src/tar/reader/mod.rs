@@ -59,6 +59,9 @@ pub struct TarSource<R> {
     warnings: Vec<String>,
     /// Number of skipped entries of unknown types.
     unknown: u64,
+    /// Number of entries with ACLs, and the name of the first.
+    acls: u64,
+    first_acl: Bytes,
     /// The tar as workers read it.
     shared: Option<Arc<dyn SharedContent>>,
 }
@@ -142,6 +145,8 @@ impl<R: Read> TarSource<R> {
             needs_end_mark: options.end_mark,
             warnings: Vec::new(),
             unknown: 0,
+            acls: 0,
+            first_acl: Bytes::new(),
             shared: None,
         }
     }
@@ -282,6 +287,9 @@ impl<R: Read> TarSource<R> {
         self.current = (name.clone(), offset);
         let [user, group] = header.owner_names();
         self.owner_names = [pax.user.take().unwrap_or(user), pax.group.take().unwrap_or(group)];
+        if pax.has_acl {
+            self.count_acl(&name);
+        }
         if self.lenient {
             self.mend(header, offset, &mut name, &mut pax);
         }
@@ -463,6 +471,10 @@ impl<R: Read> Source for TarSource<R> {
 
     fn owner_names(&self) -> (&[u8], &[u8]) {
         (&self.owner_names[0], &self.owner_names[1])
+    }
+
+    fn format(&self) -> &'static str {
+        "tar"
     }
 
     fn take_warnings(&mut self) -> Vec<String> {

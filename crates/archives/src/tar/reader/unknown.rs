@@ -1,7 +1,8 @@
-//! Entries of unknown types, which are skipped and counted.
+//! Parts of a tar that are skipped and counted: entries of unknown types, and ACLs.
 
 use std::io::Read;
 
+use packline_runtime::escape::Escape;
 use packline_tree::Error;
 
 use super::TarSource;
@@ -40,8 +41,24 @@ impl<R: Read> TarSource<R> {
         self.leave_content()
     }
 
-    /// Warns about the entries that were not named.
-    pub(super) fn report_unknown(&mut self) {
+    /// Counts an entry whose ACL is not read.
+    pub(super) fn count_acl(&mut self, name: &[u8]) {
+        if self.acls == 0 {
+            self.first_acl = name.to_vec();
+        }
+        self.acls += 1;
+    }
+
+    /// Warns about the entries of unknown types that were not named, and about ACLs.
+    pub(super) fn report_skipped(&mut self) {
+        if self.acls > 0 {
+            let input = &self.name;
+            let count = self.acls;
+            let first = self.first_acl.escaped();
+            let entries = if count == 1 { "entry has an ACL" } else { "entries have ACLs" };
+            self.warnings
+                .push(format!("{input}: {count} {entries}, which packline does not read (the first is {first})"));
+        }
         if self.unknown > NAMED_MOST {
             let input = &self.name;
             let count = self.unknown;

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Archive, ContentKind};
+use packline::requests::Archive;
 use packline_archives::tar::TarOptions;
 use packline_image::{EntryFault, Error, SizesOfEntries, Usage};
 use packline_tree::Kind;
@@ -51,14 +51,11 @@ pub fn measure(
         }
         archive => archive,
     };
-    let format = match archive.content_kind() {
-        ContentKind::Zip => "zip",
-        ContentKind::ContainerImage => "oci",
-        _ => "tar",
-    };
+    let mut format = "";
     let mut sizes = SizesOfEntries::default();
     let mut fits = true;
     let warnings = archive.read_tar(TarOptions::default(), &resources, &mut |source| {
+        format = source.format();
         while let Some(entry) = source.next_entry()?.filter(|_| fits) {
             fits = sizes.add(&entry.path, node_type(&entry.kind), size(&entry.kind));
         }
@@ -72,7 +69,9 @@ pub fn measure(
             SizesOfEntries::PATHS_MOST
         )));
     }
-    Ok(Measured { usage: sizes.finish(), path: place.image.clone(), has_stored: false, format: format.to_string() })
+    // The layers of a container image have no format together.
+    let format = if format.is_empty() { "oci" } else { format }.to_string();
+    Ok(Measured { usage: sizes.finish(), path: place.image.clone(), has_stored: false, format })
 }
 
 fn size(kind: &Kind) -> u64 {

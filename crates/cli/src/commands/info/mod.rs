@@ -1,5 +1,6 @@
 //! `packline info` shows codec, sizes, tables and entry counts of an image.
 
+mod container;
 mod delta;
 mod erofs;
 mod image;
@@ -10,19 +11,20 @@ mod recovery;
 mod squashfs;
 mod tar;
 
-use packline::requests::{Archive, ContentKind, OpenedFile};
+use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile, Platform};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
-use crate::args::image::{ArchiveArgs, input};
+use crate::args::image::{ArchiveArgs, container_place, input, platform};
 use crate::args::keys::{OPENING, OpeningKeys};
-use crate::args::value::number;
+use crate::args::value::{number, text};
 use crate::args::{Command, Invocation, wrong};
+use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
 use crate::ui::hash_tree;
-use crate::ui::io::Io;
+use crate::ui::io::{Io, take_stdin};
 use crate::ui::password::wants_password;
 
-/// Describe an image, tar, zip, .lrz, .pln, .pld or recovery file
+/// Describe an image, an archive, a .lrz, .pln, .pld or recovery file
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("image", |image| image.help(IMAGE)))]
 pub struct Info {
@@ -37,12 +39,15 @@ pub struct Info {
     /// Also show the N files that take most of the image, as 'packline du --by file' counts them
     #[arg(long, value_name = "N", value_parser = number::<usize>(1..=i64::MAX))]
     top: Option<usize>,
+    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
+    #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
+    platform: Option<Platform>,
     #[command(flatten)]
     keys: OpeningKeys,
 }
 
 /// The help of the operand.
-const IMAGE: &str = "An image, a block device with an image, a tar, a zip archive, a .lrz, .pln or .pld file, recovery data, or a URL; - for standard input";
+const IMAGE: &str = "An image, a block device with an image, a tar, a cpio or zip archive, a .lrz, .pln or .pld file, recovery data, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG]), or a URL; - for standard input";
 
 impl Command for Info {
     const NAME: &'static str = "info";
@@ -52,6 +57,8 @@ impl Command for Info {
     fn details() -> String {
         "# Sources\n\
          For an encrypted .pln file without a key, info shows for whom the file was encrypted.\n\
+         For a container image, info shows the layers, with the digests, media types and sizes that the image has, the \
+         platform, and how a container is run. The digests of layers are not compared: pack does that.\n\
          For an image, info reads no file contents, and offsets are in bytes from the start of the image. A tar is read to \
          its end.\n\
          A tar from standard input is read as it arrives. Anything else from a pipe is stored first, in TMPDIR or /var/tmp."
@@ -60,6 +67,9 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
+        if let Some(place) = container_place(path) {
+            return self.container(&place, invocation, io);
+        }
         let input = input(path, io)?;
         let resources = io.host.resources();
         let file = input.opened_file().cloned();
@@ -107,6 +117,22 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 }
 
 impl Info {
+    fn container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        if let Some(long) = invocation.explicit_except(&["json", "platform"]) {
+            return Err(wrong(long, "has no effect on a container image"));
+        }
+        let mut options = OciOptions::new();
+        options.platform.clone_from(&self.platform);
+        options.scratch = Some(io.host.scratch.clone());
+        let opened = if place.is_stream() {
+            OciImage::open_stream(place, STDIN, take_stdin(None, io)?, &options)
+        } else {
+            OciImage::open(place, &options)
+        };
+        let image = opened.map_err(packline::Error::from)?;
+        container::run(place, &image, self.json, io)
+    }
+
     fn show_image(&self, image: &OpenedImage, file: Option<&OpenedFile>, io: &mut Io) -> Result<(), Failure> {
         let info = ImageInfo::of(image);
         let counts = if self.quick { None } else { Some(TreeCounts::of(image)?) };

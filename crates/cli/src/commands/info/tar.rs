@@ -1,4 +1,4 @@
-//! `packline info` of a tar or a zip archive shows its entry counts, and the compression of a tar.
+//! `packline info` of a tar, a cpio or a zip archive shows its entry counts, and the compression of a tar or a cpio archive.
 
 use packline::requests::Archive;
 use packline::requests::ContentKind;
@@ -16,21 +16,22 @@ use crate::ui::size::both;
 pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure> {
     let mut counts = TreeCounts::default();
     let mut size = 0;
-    let (format, compression) = match archive.content_kind() {
-        ContentKind::Zip => ("zip", None),
-        ContentKind::Compressed(compression) => ("tar", Some(compression.to_string())),
-        _ => ("tar", None),
+    let mut format = "";
+    let compression = match archive.content_kind() {
+        ContentKind::Compressed(compression) => Some(compression.to_string()),
+        _ => None,
     };
-    let shown = Shown { format, compression };
     let warnings = archive.read_tar(TarOptions::default(), &io.host.resources(), &mut |source| {
         while let Some(entry) = source.next_entry()? {
             count(&mut counts, &entry);
         }
+        format = source.format();
         let (consumed, total) = source.progress();
         size = total.unwrap_or(consumed);
         Ok(())
     })?;
     warnings.iter().for_each(|warning| io.warn(warning));
+    let shown = Shown { format, compression };
     let text = if json { object(&counts, shown, size) } else { text(&counts, shown, size) };
     io.print_as(json, &format!("{text}\n"))
 }
@@ -38,7 +39,7 @@ pub fn run(archive: &mut Archive, json: bool, io: &mut Io) -> Result<(), Failure
 /// Values that are shown besides counts and size.
 struct Shown {
     format: &'static str,
-    /// The compression of a tar. In a zip archive, each entry has its own.
+    /// The compression of a tar or a cpio archive. In a zip archive, each entry has its own.
     compression: Option<String>,
 }
 
@@ -65,7 +66,7 @@ fn text(counts: &TreeCounts, shown: Shown, size: u64) -> String {
     let percent = size as f64 * 100.0 / counts.content_bytes.max(1) as f64;
     let ratio = if size < counts.content_bytes { format!(" ({percent:.1}% of the content)") } else { String::new() };
     let mut lines = vec![("Format", format.to_string())];
-    if format == "tar" {
+    if format != "zip" {
         lines.push(("Compression", compression.unwrap_or_else(|| "none".to_string())));
     }
     lines.extend([

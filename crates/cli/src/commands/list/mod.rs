@@ -26,7 +26,7 @@ use crate::ui::mode::{mode_string, type_name};
 use crate::ui::size::show_human;
 use crate::ui::time::{Moment, put_nanoseconds};
 
-/// List the entries of an image, a tar, a zip, a .lrz or .pln file
+/// List the entries of an image, an archive, a .lrz or .pln file
 #[derive(Debug, clap::Args)]
 pub struct List {
     #[command(flatten)]
@@ -114,14 +114,14 @@ impl Command for List {
                     that a terminal would interpret or that is not UTF-8. In JSON, a name that is not UTF-8 has its exact \
                     bytes in a second member, path_hex.\n\
                     A tar, also a compressed one or the one in a .lrz file, is listed in its own order, without link counts \
-                    and inode numbers; a hard link shows its target. A zip archive is listed in the order of its central directory. \
+                    and inode numbers; a hard link shows its target. A zip archive is listed in the order of its central directory. In a cpio archive, hard links are listed after their file. \
                     A container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]) is listed as the \
                     tree of its merged layers, which are first decompressed to unnamed temporary files in TMPDIR or /var/tmp. \
                     --offset lists an image inside a tar or a zip archive.\n\
                     # Sources\n\
-                    From a .pln file that contains an image, a tar or a zip archive, list reads only the parts that it needs, and stores \
+                    From a .pln file that contains an image or an archive, list reads only the parts that it needs, and stores \
                     nothing.\n\
-                    A tar from standard input is listed as it arrives. An image, a zip archive, a .lrz or a .pln file from a pipe is \
+                    A tar or a cpio archive from standard input is listed as it arrives. An image, a zip archive, a .lrz or a .pln file from a pipe is \
                     stored first, in TMPDIR or /var/tmp.";
         format!("{text}\n{}", patterns::LANGUAGE)
     }

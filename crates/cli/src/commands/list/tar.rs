@@ -1,4 +1,4 @@
-//! `packline list` of a tar, plain or compressed, of the tar in a .lrz file, or of a zip archive.
+//! `packline list` of a tar or a cpio archive, plain or compressed, of the tar in a .lrz file, or of a zip archive.
 
 use std::io::Write;
 

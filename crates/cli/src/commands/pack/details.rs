@@ -7,7 +7,7 @@ use crate::args::patterns;
 /// The text after the options in the help, and the sections of the manual page before the language of patterns. [`details`]
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
-SOURCE is a directory, a tar (plain or compressed), a zip archive, an image, the URL of one (https://HOST/FILE), a container image \
+SOURCE is a directory, a tar or a cpio archive (plain or compressed), a zip archive, an image, the URL of one (https://HOST/FILE), a container image \
 (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
 an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, a tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2) or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
@@ -95,7 +95,8 @@ label.\n\
 A block device is written in place. An image for standard output (-) or a pipe is first written to an unnamed \
 temporary file in TMPDIR or /var/tmp. All messages are then on standard error. --format tar SOURCE - and --format lrz SOURCE - write \
 while they read.\n\
-A .lrz file holds a tar. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
+A .lrz file holds a tar. A directory and a tar are compressed as they are read; the tar of any other source is first written to an unnamed \
+temporary file in TMPDIR or /var/tmp. Its codecs are none, gzip, bzip2, lzo, lzma and zpaq, each with level=1 to 9.\n\
 Sizes may end in K, M, G or T.";
 
 /// Returns the text after the options in the help.

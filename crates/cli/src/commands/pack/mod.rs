@@ -1,4 +1,4 @@
-//! `packline pack` packs directories, tars, zip archives, images or standard input into an image or an archive.
+//! `packline pack` packs directories, tars, cpio and zip archives, images or standard input into an image or an archive.
 
 mod attributes;
 mod codec_errors;
@@ -47,7 +47,7 @@ use sources::{Layers, SourceOpener};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "packline pack [OPTIONS] <SOURCE>... <IMAGE>")]
 pub struct Pack {
-    /// The directories, tars, zip archives, images, container images or files to pack, then the image or archive to write; - is standard input or output
+    /// The directories, tars, cpio or zip archives, images, container images or files to pack, then the image or archive to write; - is standard input or output
     #[arg(required = true, num_args = 1.., value_name = "SOURCE... IMAGE", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -248,7 +248,8 @@ impl Pack {
         }
         let mut resources = opener.resources;
         changes.exclude = exclude;
-        let whole = container == Container::Lrz && !matches!(source, Source::Directory { .. });
+        let is_tar = matches!(source, Source::TarFile { .. } | Source::TarStream { .. });
+        let whole = container == Container::Lrz && is_tar;
         let unfit = ["exclude", "exclude-from", "no-xattrs"].into_iter().find(|long| whole && invocation.has(long));
         if let Some(long) = unfit {
             return Err(wrong(long, "has no effect on a tar that is packed into a .lrz file"));
@@ -263,6 +264,11 @@ impl Pack {
                 Some(&mut image.entries)
             }
             PackContainer::Tar(tar) => Some(&mut tar.entries),
+            PackContainer::Lrz(lrz) => {
+                lrz.changes = changes.clone();
+                lrz.no_xattrs = invocation.has("no-xattrs");
+                None
+            }
             _ => None,
         };
         if let Some(entries) = entries {

@@ -1,4 +1,4 @@
-//! `packline unpack` unpacks an image, a tar or a .lrz file to a directory or a tar.
+//! `packline unpack` unpacks an image, a tar, a cpio or zip archive, or a .lrz file to a directory or a tar.
 
 mod report;
 pub mod tar;
@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{Destination, FileKind, ImagePlace, UnpackRequest, UnpackSummary};
+use packline::requests::{ContentKind, Destination, FileKind, ImagePlace, UnpackRequest, UnpackSummary};
 use packline::{Error, RestoreAttributes};
 use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
@@ -26,7 +26,7 @@ use crate::ui::observer::with_observer;
 use crate::ui::password::password_of;
 use crate::ui::target::target;
 
-/// Unpack an image, a tar or a .lrz file to a directory or a tar
+/// Unpack an image, an archive or a .lrz file to a directory or a tar
 #[derive(Debug, clap::Args)]
 pub struct Unpack {
     #[command(flatten)]
@@ -151,7 +151,7 @@ impl Command for Unpack {
              # Selection and checks\n\
              If a pattern matches nothing, nothing is unpacked; with --continue, packline unpacks the matches of the other \
              patterns.\n\
-             A tar is read once, also from a pipe. The last entry of a name is unpacked. A pattern that matches nothing is an \
+             IMAGE may be a tar or a cpio archive (plain or compressed), or a zip archive. A tar is read once, also from a pipe. The last entry of a name is unpacked. A pattern that matches nothing is an \
              error at the end of the tar; what was written then stays in an existing directory. With --continue, packline \
              keeps what comes before a fault of the tar.\n\
              A selected hard link to a file that is left out gets the content of the file if packline can still read the \
@@ -159,7 +159,7 @@ impl Command for Unpack {
              The tar in a .lrz file can be written as a tar only completely.\n\
              After reading a complete image, packline compares its data with the checksum that pack stored after the image. A \
              difference is an error: damage that no decoder noticed, in any file.\n\
-             An image or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \
+             An image, a zip archive or a .lrz file from a pipe is stored first, in TMPDIR or /var/tmp; an encrypted .lrz file cannot come \
              from a pipe.\n\
              {}",
             patterns::LANGUAGE
@@ -184,7 +184,7 @@ impl Command for Unpack {
                 opened = opened.or(self.check_for_entry(place, to_tar, io)?);
             }
             Unopened::Lrz(_) => self.refuse_options_for_lrz(&destination, to_tar, invocation)?,
-            Unopened::Tar(_) => self.refuse_options_for_tar(to_tar, invocation)?,
+            Unopened::Tar(tar) => self.refuse_options_for_tar(tar.content_kind(), to_tar, invocation)?,
         }
         let Reporting { quiet, json, stats, .. } = self.reporting;
         if to_tar && json && destination.as_os_str() == "-" {
@@ -223,7 +223,7 @@ impl Command for Unpack {
 }
 
 /// What is unpacked, for messages.
-const READ: &str = "a SquashFS or EROFS image, a tar, a zip archive, a .lrz or a .pln file";
+const READ: &str = "a SquashFS or EROFS image, a tar, a cpio or zip archive, a .lrz or a .pln file";
 /// The options with an effect on a .lrz file.
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];
 /// The options with an effect on a .lrz file that is unpacked to a directory.
@@ -320,12 +320,13 @@ impl Unpack {
     }
 
     /// Rejects options without effect on a tar.
-    fn refuse_options_for_tar(&self, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
+    fn refuse_options_for_tar(&self, kind: ContentKind, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         if invocation.has("dedupe") {
             return Err(wrong("dedupe", "works only with an image"));
         }
         if to_tar && invocation.has("continue") {
-            return Err(wrong("continue", "works only when DEST is a directory, because the source is a tar"));
+            let why = format!("works only when DEST is a directory, because the source is {kind}");
+            return Err(wrong("continue", why));
         }
         self.refuse_options(to_tar, invocation)
     }

@@ -30,10 +30,10 @@ use crate::ui::progress::Bar;
 use crate::ui::report;
 use crate::ui::size::{count, show_bytes};
 
-/// Check images, .pln and .lrz files, tars and zips for damage
+/// Check images, archives, .pln and .lrz files for damage
 #[derive(Debug, clap::Args)]
 pub struct Verify {
-    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, zip archives, URLs; - for standard input
+    /// The files to verify: images (or block devices with one), .pln or .lrz files, tars, cpio or zip archives, URLs; - for standard input
     #[arg(value_name = "IMAGE", required = true, value_hint = clap::ValueHint::AnyPath)]
     images: Vec<PathBuf>,
     #[command(flatten)]

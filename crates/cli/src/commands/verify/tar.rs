@@ -1,10 +1,10 @@
-//! `packline verify` of a tar or a zip archive reads it to its end. Only headers of a tar have checksums; contents have only those of
-//! the compression. In a zip archive, contents have checksums.
+//! `packline verify` of a tar, a cpio or a zip archive reads it to its end. Only headers of a tar have checksums; contents have only
+//! those of the compression. In a zip archive, contents have checksums.
 
 use std::io::ErrorKind;
 
 use packline::Error;
-use packline::requests::{Archive, ContentKind};
+use packline::requests::Archive;
 use packline_archives::tar::TarOptions;
 use packline_tree::{Error as TreeError, Extent, Kind};
 use serde_json::{Value, json};
@@ -26,15 +26,13 @@ const PIECE: usize = 64 << 10;
 pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mut Io) -> Result<(), Failure> {
     let resources = options.apply(verify.machine.resources(&io.host));
     let path = archive.display_path();
-    let checksums = match archive.content_kind() {
-        ContentKind::Zip => "each content has the size and the CRC-32 that the archive states",
-        _ => "a tar has checksums of headers only",
-    };
+    let mut format = "";
     let mut entries = 0u64;
     let mut content = 0u64;
     let tar = TarOptions { end_mark: true, ..TarOptions::default() };
     let read = archive.read_tar(tar, &resources, &mut |source| {
         let mut piece = vec![0; PIECE];
+        format = source.format();
         while let Some(entry) = source.next_entry()? {
             entries += 1;
             if !matches!(entry.kind, Kind::File { .. }) {
@@ -55,6 +53,7 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
             warnings.iter().for_each(|warning| io.warn(warning));
             let number = count(entries, "entry");
             let shown = show_bytes(content);
+            let checksums = checksums_of(format);
             let text =
                 format!("{}: readable to its end\n{number} with {shown} of content; {checksums}", path.escaped());
             let object = json!({ "faults": 0, "entries": entries, "content_bytes": content });
@@ -65,6 +64,15 @@ pub fn run(verify: &Verify, archive: &mut Archive, options: &RunOptions, io: &mu
             outcome(1, io.print_as(verify.json, &format!("{line}\n")))
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns what an archive of this format checks.
+fn checksums_of(format: &str) -> &'static str {
+    match format {
+        "zip" => "each content has the size and the CRC-32 that the archive states",
+        "cpio" => "a cpio archive has no checksums, except sums of contents in the form crc",
+        _ => "a tar has checksums of headers only",
     }
 }
 

@@ -41,8 +41,6 @@ fn pack_reuses_blocks_only_of_its_own_encoder() {
         let message = sandbox.refused(&[&["pack", "tree.tar", "--base", base], options].concat());
         assert!(message.contains(&format!("{base}: {expected}")), "{message}");
     }
-    let message = sandbox.refused(&["pack", "wide.erofs", "new.lrz"]);
-    assert!(message.contains("wide.erofs: an EROFS image does not become a .lrz file"), "{message}");
 }
 
 /// What SquashFS has and EROFS does not, and the other way round.

@@ -64,6 +64,7 @@ pages! {
     library_c "guide/src/library-c.md",
     library_python "guide/src/library-python.md",
     concepts_images "guide/src/concepts/images.md",
+    concepts_formats "guide/src/concepts/formats.md",
     concepts_codecs "guide/src/concepts/codecs.md",
     concepts_determinism "guide/src/concepts/determinism.md",
     concepts_memory "guide/src/concepts/memory.md",

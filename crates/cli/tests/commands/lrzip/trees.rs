@@ -216,3 +216,41 @@ fn unpacking_names_the_least_memory_that_works() {
         }
     }
 }
+
+#[test]
+fn any_source_becomes_a_lrz_file() {
+    if !tools::root() || !tools::need(&["cpio"]) {
+        return;
+    }
+    let sandbox = with_tree();
+    sandbox.good(&["pack", "-q", "tree", "tree.sqfs"]);
+    sandbox.good(&["pack", "-q", "tree", "tree.erofs"]);
+    for image in ["tree.sqfs", "tree.erofs"] {
+        sandbox.good(&["pack", "-qf", "-c", "gzip:level=1", image, "x.lrz"]);
+        let serial = sandbox.read("x.lrz");
+        sandbox.good(&["pack", "-qf", "-c", "gzip:level=1", image, "x.lrz", "--serial"]);
+        assert!(sandbox.read("x.lrz") == serial, "{image}");
+        sandbox.remove("out");
+        sandbox.good(&["unpack", "-q", "x.lrz", "out"]);
+        assert_same_tree(&sandbox, image, "out", Except::default());
+    }
+    sandbox.write("one/a", "a");
+    sandbox.write("one/b", "b");
+    sandbox.write("two/c", "c");
+    sandbox.good(&["pack", "-q", "one", "one.sqfs"]);
+    sandbox.good(&["pack", "-qf", "one.sqfs", "x.lrz", "-x", "b"]);
+    assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\n");
+    sandbox.good(&["pack", "-qf", "--overlay", "one", "two", "x.lrz"]);
+    assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\nb\nc\n");
+    sandbox.good(&["pack", "-qf", "one/a", "two", "x.lrz"]);
+    assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\ntwo\ntwo/c\n");
+    let message = sandbox.bad(1, &["pack", "one.sqfs", "x.lrz"]);
+    assert!(message.contains("x.lrz: already exists; --force replaces it"), "{message}");
+    assert!(sandbox.bad(1, &["pack", "-f", "--format", "lrz", "one.sqfs", "one.sqfs"]).contains("one.sqfs"));
+    assert_eq!(sandbox.shell("cd one && find . | cpio -o --quiet -H newc >../one.cpio").status, 0);
+    let message = sandbox.bad(1, &["pack", "-f", "one.cpio", "x.lrz"]);
+    assert!(
+        message.contains("one.cpio, a cpio archive, is packed into a .lrz file (expected a tar of its entries)"),
+        "{message}"
+    );
+}

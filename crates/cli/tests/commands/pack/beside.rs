@@ -224,14 +224,23 @@ fn keeps_hard_links_between_sources() {
 #[test]
 fn warns_of_times_that_images_cannot_have() {
     let sandbox = sandbox();
-    shell(&sandbox, "mkdir m && touch -d 1960-01-01 m/neg && touch -d 2150-01-01 m/fut && : >m/now");
+    shell(
+        &sandbox,
+        "mkdir m && touch -d 1960-01-01 m/neg && touch -d 2150-01-01 m/fut && touch -d '2001-02-03 04:05:06.5' m/half m",
+    );
     let warning = "2 entries have a time that SquashFS cannot store, before 1970 or after 2106: the nearest is stored (the first is fut)";
     for words in [&["pack", "-q", "m", "o.sqfs"][..], &["mksquashfs", "m", "m.sqfs", "-quiet", "-no-progress"]] {
         let ran = sandbox.good(words);
         assert!(ran.stderr.contains(warning), "{words:?}: {ran:?}");
     }
     let ran = sandbox.good(&["pack", "-f", "m", "o.sqfs", "--json"]);
-    assert!(ran.text().contains("\"warnings\":1,"), "{ran:?}");
+    for counted in ["\"warnings\":1,", "\"clamped_times\":2,", "\"truncated_times\":2,"] {
+        assert!(ran.text().contains(counted), "{ran:?}");
+    }
+    let line = "times:     the fractions of a second of 2 entries are not stored\n";
+    assert!(sandbox.good(&["pack", "-fv", "m", "o.sqfs"]).stderr.contains(line));
+    assert!(!sandbox.good(&["pack", "-f", "m", "o.sqfs"]).stderr.contains(line));
+    assert!(!sandbox.good(&["pack", "-fv", "m", "o.erofs"]).stderr.contains("times:"));
     assert_eq!(sandbox.good(&["pack", "-qf", "m", "o.sqfs", "--mtime", "7"]).stderr, "");
 }
 

@@ -1,4 +1,4 @@
-//! Zip archives as sources of `pack`, and in `list`, `cat`, `info`, `verify` and `du`.
+//! Zip archives as sources of `pack`, and in `list`, `cat`, `info`, `verify`, `unpack`, `diff` and `du`.
 
 use packline_testkit::{Sandbox, tools};
 
@@ -67,6 +67,30 @@ fn zip_archives_are_listed_printed_and_verified() {
     assert!(ran.status == 1 && ran.text().contains("damaged.zip: "), "{ran:?}");
     let message = sandbox.refused(&["pack", "damaged.zip", "none.sqfs"]);
     assert!(message.contains("damaged.zip: ") && message.contains("in entry "), "{message}");
+}
+
+#[test]
+fn zip_archives_from_files_and_pipes_are_unpacked() {
+    let Some(sandbox) = archives() else { return };
+    sandbox.good(&["unpack", "-q", "t.zip", "from-file"]);
+    let ran = sandbox.shell(
+        "cat t.zip | $P unpack -q - from-pipe && cat t.zip | $P unpack -q - t2.tar && \
+         cat t.zip | $P diff - t2.tar && cat t.zip | $P unpack -q - part z/b",
+    );
+    assert_eq!((ran.status, ran.text().as_str(), ran.stderr.as_str()), (0, "", ""));
+    for name in ["from-file", "from-pipe", "t2.tar"] {
+        sandbox.good(&["diff", "--no-owner", "--no-times", "t.tar", name]);
+    }
+    assert_eq!(sandbox.read_text("part/z/b"), "b\n");
+    for (words, what) in [
+        (["--device", "a"], "--device: has no effect on a zip archive"),
+        (["--to=tar", "--continue"], "because the source is a zip archive"),
+    ] {
+        let message = sandbox.bad(2, &[&["unpack", "t.zip", "none"], &words[..]].concat());
+        assert!(message.contains(what), "{message}");
+    }
+    let ran = sandbox.shell("cat t.zip | $P unpack --offset 0 - none");
+    assert!(ran.status == 2 && ran.stderr.contains("--offset: has no effect on a zip archive"), "{}", ran.stderr);
 }
 
 #[test]

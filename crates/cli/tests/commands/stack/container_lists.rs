@@ -1,8 +1,9 @@
-//! Container images in `list`, `cat` and `du`, and tags without their registry.
+//! Container images in `list`, `cat`, `info` and `du`, and tags without their registry.
 
-use packline_testkit::tools;
+use packline_testkit::{Sandbox, tools};
+use serde_json::{Value, json};
 
-use super::support::{Layout, shell, tagged};
+use super::support::{Layout, of_platform, shell, tagged, tar};
 use crate::sandbox;
 
 #[test]
@@ -31,6 +32,7 @@ fn container_images_are_listed_printed_and_measured() {
     assert_eq!(sandbox.good(&["cat", "oci:oci:box", "b", "d/x"]).text(), "33\n2\n");
     let measured = sandbox.good(&["du", "--json", "oci:oci:box"]).text();
     assert!(measured.contains("\"oci\""), "{measured}");
+    described(&sandbox);
     for (arguments, what) in [
         (
             &["list", "oci:oci"][..],
@@ -40,9 +42,67 @@ fn container_images_are_listed_printed_and_measured() {
         (&["list", "oci-archive:-"], "a container image in a stream"),
         (&["cat", "oci:oci:box"], "a path in the container image is missing"),
         (&["list", "oci:oci:box", "--offset", "1"], "--offset: has no effect on a container image"),
-        (&["info", "oci:oci:box"], "only packline pack, list, cat and du read container images"),
+        (&["verify", "oci:oci:box"], "only packline pack, list, cat, info and du read container images"),
     ] {
         let ran = sandbox.run(arguments);
         assert!(ran.status != 0 && ran.stderr.contains(what), "{arguments:?}: {}", ran.stderr);
     }
+}
+
+/// `info` shows the layers and the documents of the image.
+fn described(sandbox: &Sandbox) {
+    let text = sandbox.good(&["info", "oci:oci:box"]).text();
+    let labels: Vec<&str> = text.lines().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!(labels, ["Format", "Tag", "Platform", "Manifest", "Config", "Layers", "Layer 1", "Layer 2"], "{text}");
+    assert!(text.contains("Platform:    linux/amd64\n") && text.contains(" (gzip), sha256:"), "{text}");
+    assert!(text.contains(" (not compressed), sha256:") && text.contains(", application/vnd.oci.image.layer.v1.tar\n"));
+    let object: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "oci:oci:lid"]).text()).unwrap();
+    assert_eq!(object["format"], "oci");
+    assert_eq!(object["tags"], json!(["quay.io/a/lid:2"]));
+    let layer = &object["layers"][0];
+    let blob = layer["digest"].as_str().unwrap().replace("sha256:", "oci/blobs/sha256/");
+    assert_eq!(layer["size"], sandbox.read(&blob).len());
+    assert_eq!(
+        (&layer["compression"], &layer["media_type"]),
+        (&json!("gzip"), &json!("application/vnd.oci.image.layer.v1.tar+gzip"))
+    );
+    let message = sandbox.bad(2, &["info", "oci:oci:box", "--quick"]);
+    assert!(message.contains("--quick: has no effect on a container image"), "{message}");
+}
+
+#[test]
+fn info_shows_how_a_container_is_run() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let manifest = layout.manifest(&[(tar(&[("a", "1")]), "")], "linux", "arm64");
+    let run = json!({
+        "Entrypoint": ["/bin/sh", "-c", "a b"], "Cmd": [], "User": "web", "Env": ["PATH=/bin", "X=\u{1b}[1m"],
+        "WorkingDir": "/srv", "ExposedPorts": {"80/tcp": {}}, "Labels": {"version": "1"},
+    });
+    let config = layout.read(&manifest)["config"].clone();
+    let config = layout.changed(&config, &|config| {
+        config["config"] = run.clone();
+        config["created"] = "2026-01-02T03:04:05Z".into();
+    });
+    let manifest = layout.changed(&manifest, &|manifest| manifest["config"] = config.clone());
+    layout.index(&[of_platform(manifest, "linux", "arm64", None)]);
+    let text = sandbox.good(&["info", "oci:oci", "--platform", "linux/arm64"]).text();
+    for line in [
+        "Platform:    linux/arm64",
+        "Created:     2026-01-02T03:04:05Z",
+        "Entrypoint:  [\"/bin/sh\",\"-c\",\"a b\"]",
+        "Directory:   /srv",
+        "User:        web",
+        "Ports:       80/tcp",
+        "Environment: PATH=/bin",
+        "Environment: X=\\x1b[1m",
+        "Label:       version=1",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in: {text}");
+    }
+    assert!(!text.contains("Command:"), "{text}");
+    let object: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "oci:oci"]).text()).unwrap();
+    assert_eq!(object["config"], run);
+    let ran = sandbox.run(&["info", "oci:oci", "--platform", "linux/s390x"]);
+    assert!(ran.status == 1 && ran.stderr.contains("contains no image for the platform linux/s390x"), "{ran:?}");
 }

@@ -386,13 +386,15 @@ fn warns_if_packed_tar_is_an_archive_of_an_image() {
         ),
     );
     let stderr_of = |source| sandbox.good(&["pack", "-q", "-f", source, "new.sqfs"]).stderr;
-    for (name, form) in [("docker.tar", "docker-archive"), ("oci.tar", "oci-archive")] {
+    shell(&sandbox, "gzip -k docker.tar && gzip -k plain.tar && zstd -q oci.tar");
+    let names = [("docker.tar", "docker-archive"), ("oci.tar", "oci-archive")];
+    for (name, form) in names.into_iter().chain([("docker.tar.gz", "docker-archive"), ("oci.tar.zst", "oci-archive")]) {
         let hint = format!(
             "packline: warning: {name}: seems to be a container image, packed as it is; {form}:{name} packs the container image\n"
         );
         assert_eq!(stderr_of(name), hint);
     }
-    assert_eq!(stderr_of("plain.tar"), "");
+    assert_eq!((stderr_of("plain.tar"), stderr_of("plain.tar.gz")), (String::new(), String::new()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `packline pack` to a tar: other programs read all of it, and any source can be packed.
 
-use packline_testkit::Sandbox;
+use packline_testkit::{Sandbox, tools};
 
 use super::{assert_equal, shell, with_tree};
 use crate::sandbox;
@@ -173,4 +173,33 @@ fn a_reader_that_ends_early_is_an_error() {
     // Who reads a content may want only its start.
     shell(sandbox, "{ $P cat x.sqfs file; echo $? > status; } | head -c 10 > part");
     assert_eq!(sandbox.read_text("status"), "0\n");
+}
+
+/// EROFS images for Linux before 6.15 have holes as clusters of zeros.
+#[test]
+fn holes_of_erofs_images_are_holes_of_the_tar() {
+    if !tools::need(&["tar"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let script = "mkdir t; truncate -s 40M t/hole; echo begin | dd of=t/hole conv=notrunc 2>&1; echo middle | dd of=t/hole bs=1M seek=20 conv=notrunc 2>&1
+        truncate -s 5M t/empty; seq 300000 > t/data";
+    shell(&sandbox, script);
+    for (kernel, codec) in [("6.10", "zstd:level=1"), ("5.16", "lz4"), ("6.15", "lz4")] {
+        sandbox.good(&["pack", "-qf", "--kernel", kernel, "-c", codec, "t", "x.erofs"]);
+        sandbox.good(&["unpack", "-qf", "x.erofs", "unpacked.tar"]);
+        sandbox.good(&["pack", "-qf", "x.erofs", "packed.tar"]);
+        for tar in ["unpacked.tar", "packed.tar"] {
+            let size = sandbox.read(tar).len();
+            assert!(size < 4_000_000, "{kernel}: {tar} has {size} bytes");
+            shell(
+                &sandbox,
+                &format!(
+                    "rm -rf out; mkdir out; tar -xf {tar} -C out; diff -r t out; test $(stat -c %b out/hole) -lt 4000"
+                ),
+            );
+        }
+        sandbox.good(&["unpack", "-qf", "--no-sparse", "x.erofs", "zeros.tar"]);
+        assert!(sandbox.read("zeros.tar").len() > 45 << 20, "{kernel}");
+    }
 }

@@ -13,6 +13,18 @@ pub(crate) struct EntryLimits {
     pub(crate) name_most: u32,
     /// Modification times that are stored, in seconds since 1970.
     pub(crate) times: RangeInclusive<i64>,
+    /// Whether fractions of a second are stored.
+    pub(crate) fractions: bool,
+}
+
+/// Numbers of entries whose modification times an image stores changed. Further names of a hard-linked file are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangedTimes {
+    /// Times before or after the range of the file system, which become the nearest one in it.
+    pub clamped: u64,
+    /// Times without their fraction of a second, which the file system does not store.
+    pub truncated: u64,
 }
 
 impl EntryLimits {
@@ -21,6 +33,7 @@ impl EntryLimits {
         xattrs: "user., trusted. and security.",
         name_most: 65535,
         times: 0..=u32::MAX as i64,
+        fractions: false,
     };
 
     pub(crate) const TAR: EntryLimits = EntryLimits {
@@ -28,6 +41,7 @@ impl EntryLimits {
         xattrs: "attributes with a name that is not empty and has no NUL byte",
         name_most: u32::MAX,
         times: i64::MIN..=i64::MAX,
+        fractions: true,
     };
 
     pub(crate) const EROFS: EntryLimits = EntryLimits {
@@ -35,5 +49,6 @@ impl EntryLimits {
         xattrs: "user., trusted., security., lustre. and POSIX ACLs",
         name_most: 255,
         times: i64::MIN..=i64::MAX,
+        fractions: true,
     };
 }

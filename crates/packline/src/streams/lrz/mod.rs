@@ -9,10 +9,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use packline_archives::decompress::{self, Limits};
+use packline_archives::cpio::{self, Plain};
+use packline_archives::decompress::Limits;
 use packline_archives::pipe::pipe_bytes;
 use packline_archives::tar::empty_input;
-use packline_image::{OpenedImage, Output, idle_exclude};
+use packline_image::{Output, idle_exclude};
 use packline_lrz::{Archive, ReadOptions, Unpacked, WriteOptions, Written};
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::enough;
@@ -145,10 +146,10 @@ fn is_whole(
     Ok(read.plain == written.plain && read.md5 == Some(written.md5))
 }
 
-/// Packs a tree, as a tar, into a .lrz file. A tar is decompressed if necessary and packed unchanged.
+/// Packs a directory, as a tar, or a tar into a .lrz file. A tar is decompressed if necessary and packed unchanged.
 ///
 /// # Errors
-/// As [`lrz_pack`]; [`Error::Request`] for a source that cannot be packed into a .lrz file.
+/// As [`lrz_pack`]; [`Error::Request`] for another source, which must become a tar first.
 pub(crate) fn pack_tree(
     source: Source,
     target: Output,
@@ -157,7 +158,7 @@ pub(crate) fn pack_tree(
     temporaries: &Temporaries,
     observer: &mut dyn Observer,
 ) -> Result<Written, Error> {
-    let LrzRequest { write: options, prefix } = request;
+    let LrzRequest { write: options, prefix, .. } = request;
     if let (Source::TarFile { path: input, .. }, Output::File { path, .. }) = (&source, &target) {
         must_differ(input, path)?;
     }
@@ -172,28 +173,12 @@ pub(crate) fn pack_tree(
             Ok(file) => (path.escaped(), Box::new(file)),
             Err(cause) => return Err(Error::Source { path, action: "cannot open", cause }),
         },
-        Source::Zip { path, .. } => return Err(not_one(&format!("the zip archive {}", path.escaped()))),
-        Source::Image(image) => return Err(no_image(&image)),
-        Source::Directories { .. } => return Err(not_one("plain files or several directories")),
-        Source::Stack(_) => return Err(not_one("sources that overlay each other")),
-        #[cfg(feature = "oci")]
-        Source::Oci(image) => return Err(not_one(&format!("the container image {}", image.name))),
-        Source::Tree(_) => return Err(not_one("a tree that a program built")),
-        Source::Entries { name, .. } => return Err(not_one(&format!("the entries of {name}"))),
+        source => return Err(no_tar(&source.name())),
     };
     let mut output = open()?;
     let written = pack_tar(&name, stream, &mut output, &options, resources, observer)?;
     output.finish(None, observer)?;
     Ok(written)
-}
-
-fn no_image(image: &OpenedImage) -> Error {
-    let kind = ContentKind::from(&image.file_system);
-    Error::Target {
-        path: image.display_path.clone(),
-        what: format!("{kind} does not become a .lrz file, which holds a tar"),
-        expected: "a tar of the image".to_string(),
-    }
 }
 
 fn pack_directory(
@@ -361,11 +346,19 @@ fn pack_tar(
     let compressed = is_compressed(&head);
     let besides = |memory| if compressed { tar_limits(memory).1 } else { 0 };
     let limits = tar_limits(resources.memory).0;
-    let mut plain = decompress::open(whole, &limits).map_err(refused)?;
+    let Plain { reader: mut plain, is_cpio } = cpio::plain(whole, &limits).map_err(refused)?;
     let less = resources.with_less_memory(besides(resources.memory));
+    if is_cpio {
+        return Err(no_tar(&format!("{name}, a cpio archive,")));
+    }
     let packed = pack_stream(name, &mut plain, output, options, &less, observer);
     let written = packed.map_err(|error| needing_more(error, resources, |memory| besides(Some(memory))))?;
     if written.plain == 0 { Err(empty_input(name).into()) } else { Ok(written) }
+}
+
+/// The error for a source that is neither a tar nor a directory.
+fn no_tar(what: &str) -> Error {
+    Error::Request { what: format!("{what} is packed into a .lrz file"), expected: "a tar of its entries".to_string() }
 }
 
 /// The error for the reader of a pipe. The writing thread reports the cause.
@@ -404,10 +397,4 @@ pub(crate) fn fault(input: &Path, output: &Path, cause: packline_lrz::Error) -> 
         }
         cause => Error::stream(input, cause),
     }
-}
-
-/// The error for sources that are not one directory or one tar.
-fn not_one(what: &str) -> Error {
-    let what = format!("a .lrz file takes one directory or one tar, not {what}");
-    Error::Request { what, expected: String::new() }
 }

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use packline::requests::{ContentKind, ImagePlace, OciPlace, Platform, Stack};
 use packline::{Resources, Source};
 use packline_archives::Whiteouts;
+use packline_archives::decompress::{self, Limits};
 use packline_tree::{DirectoryOptions, Patterns};
 
 use super::options::{Entries, Layout};
-use crate::args::image::PlnOpener;
+use crate::args::image::{PlnOpener, platform};
 use crate::args::patterns::patterns;
 use crate::args::value::{one_of, text};
 use crate::args::{Invocation, remote, wrong};
@@ -48,10 +49,6 @@ pub struct Layers {
     /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
     #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
     platform: Option<Platform>,
-}
-
-fn platform(text: &str) -> Result<Platform, String> {
-    Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
 }
 
 /// Opens sources.
@@ -277,6 +274,9 @@ impl Kinds {
                 }
                 Source::Image(_) => "an image",
                 Source::Zip { .. } => "a zip archive",
+                Source::TarFile { opened: Some(file), .. } if file.content_kind() == Some(ContentKind::Cpio) => {
+                    "a cpio archive"
+                }
                 _ => {
                     kinds.tar = true;
                     "a tar"
@@ -310,8 +310,13 @@ fn warn_of_container_image(directory: &Path, io: &mut Io) {
 fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
     let mut head = [0; 64];
     // Opening a named pipe, as the look at the content does too, would take it from the source.
-    let is_tar = place.path.is_file() && place.content_kind() == Some(ContentKind::Tar);
-    if !is_tar || File::open(&place.path).and_then(|mut file| file.read_exact(&mut head)).is_err() {
+    let kind = place.content_kind().filter(|_| place.path.is_file());
+    let opened = File::open(&place.path).and_then(|file| match kind {
+        Some(ContentKind::Compressed(_)) => decompress::open(file, &Limits::default()),
+        _ => Ok(Box::new(file)),
+    });
+    let is_tar = matches!(kind, Some(ContentKind::Tar | ContentKind::Compressed(_)));
+    if !is_tar || opened.and_then(|mut tar| tar.read_exact(&mut head)).is_err() {
         return;
     }
     let begins = |name: &str| head.starts_with(name.as_bytes());

@@ -1,0 +1,124 @@
+//! The names of hard-linked files in a cpio archive.
+
+use std::collections::BTreeMap;
+
+use packline_tree::{Bytes, Entry, Kind};
+
+use super::header::{FileNumber, Form, Header};
+
+/// Maximum memory in bytes for names that wait for their content, or whose further names may follow.
+pub(super) const MOST: usize = 16 << 20;
+/// Memory of one name besides its bytes.
+const OVERHEAD: usize = 128;
+
+/// The hard-linked files of one archive whose names are not complete.
+#[derive(Default)]
+pub(super) struct Links {
+    files: BTreeMap<FileNumber, Linked>,
+    bytes: usize,
+    /// Number of files so far.
+    count: u64,
+}
+
+/// A file with several names.
+struct Linked {
+    /// The position of its first name among the files.
+    order: u64,
+    /// The number of names that were found.
+    found: u32,
+    state: State,
+}
+
+enum State {
+    /// No name had content so far. The first name with its attributes, and the paths of the others.
+    Waiting { first: Box<Entry>, others: Vec<Bytes> },
+    /// The file was returned, under this path.
+    Returned { path: Bytes, size: u64 },
+}
+
+/// The result of adding a name.
+pub(super) enum Added {
+    /// The entry is the file. The links come after it.
+    File(Entry, Vec<Entry>),
+    /// The entry is a link, and the content in the archive is skipped.
+    Link(Entry),
+    /// The name waits for its content.
+    Waits,
+}
+
+impl Links {
+    /// Adds a regular file with more than one name. `None` if the names need too much memory.
+    pub fn add(&mut self, header: &Header, entry: Entry) -> Option<Added> {
+        let waits = header.form != Form::Portable && header.size == 0;
+        let cost = entry.path.len() + OVERHEAD;
+        let Some(linked) = self.files.get_mut(&header.number) else {
+            let path = entry.path.clone();
+            let (state, added) = if waits {
+                (State::Waiting { first: Box::new(entry), others: Vec::new() }, Added::Waits)
+            } else {
+                (State::Returned { path, size: header.size }, Added::File(entry, Vec::new()))
+            };
+            self.files.insert(header.number, Linked { order: self.count, found: 1, state });
+            self.count += 1;
+            return self.grow(cost).then_some(added);
+        };
+        linked.found = linked.found.saturating_add(1);
+        let is_last = linked.found >= header.links;
+        let added = match &mut linked.state {
+            State::Returned { size, .. } if header.size > 0 && *size != header.size => Added::File(entry, Vec::new()),
+            State::Returned { path, .. } => Added::Link(link(entry, path)),
+            State::Waiting { others, .. } if waits => {
+                others.push(entry.path);
+                return self.grow(cost).then_some(Added::Waits);
+            }
+            State::Waiting { first, others } => {
+                let mut links = vec![link((**first).clone(), &entry.path)];
+                links.extend(others.drain(..).map(|path| link(Entry { path, ..(**first).clone() }, &entry.path)));
+                linked.state = State::Returned { path: entry.path.clone(), size: header.size };
+                Added::File(entry, links)
+            }
+        };
+        if is_last {
+            self.files.remove(&header.number);
+            if self.files.is_empty() {
+                self.bytes = 0;
+            }
+        }
+        Some(added)
+    }
+
+    /// Ends the archive. Returns the files whose names all have no content, each with its links, in the order of the archive.
+    pub fn end(&mut self) -> Vec<Entry> {
+        let mut waiting: Vec<(u64, Box<Entry>, Vec<Bytes>)> = std::mem::take(&mut self.files)
+            .into_values()
+            .filter_map(|linked| match linked.state {
+                State::Waiting { first, others } => Some((linked.order, first, others)),
+                State::Returned { .. } => None,
+            })
+            .collect();
+        self.bytes = 0;
+        waiting.sort_by_key(|(order, ..)| *order);
+        let mut entries = Vec::new();
+        for (_, first, others) in waiting {
+            let links = others.into_iter().map(|path| link(Entry { path, ..(*first).clone() }, &first.path));
+            let links: Vec<Entry> = links.collect();
+            entries.push(*first);
+            entries.extend(links);
+        }
+        entries
+    }
+
+    /// Memory in bytes, at most.
+    pub fn memory(&self) -> usize {
+        self.bytes
+    }
+
+    fn grow(&mut self, bytes: usize) -> bool {
+        self.bytes += bytes;
+        self.bytes <= MOST
+    }
+}
+
+fn link(entry: Entry, target: &[u8]) -> Entry {
+    Entry { kind: Kind::HardLink(target.to_vec()), ..entry }
+}

@@ -11,7 +11,6 @@ import argparse
 import pathlib
 import os
 import random
-import resource
 import stat
 import statistics
 import subprocess
@@ -69,11 +68,12 @@ def in_threads(threads, paths, read):
 
 class Packline:
     modules = "packline"
+    cache = None
 
     def __init__(self, top):
         import packline
 
-        self.image = packline.open(top / "files.sqfs")
+        self.image = packline.open(top / "files.sqfs", cache=self.cache)
 
     def entries(self):
         return sum(1 for _ in self.image.entries())
@@ -99,13 +99,14 @@ class PacklineMany(Packline):
         return sum(len(content) for _, content in self.image.read_many(paths, workers=threads))
 
 
-class PacklineCached(PacklineMany):
+class PacklineCached(Packline):
     """A cache that holds all decoded blocks."""
 
-    def __init__(self, top):
-        import packline
+    cache = 512 << 20
 
-        self.image = packline.open(top / "files.sqfs", cache=512 << 20)
+
+class PacklineManyCached(PacklineMany):
+    cache = 512 << 20
 
 
 class Directory:
@@ -213,15 +214,16 @@ TABLES = [
         "some",
         [
             ("`read`", Packline, 1),
+            ("`read`, `cache=512 << 20`", PacklineCached, 1),
             ("`read_many`", PacklineMany, 1),
             ("`read_bytes`", PySquashfsImage, 1),
             ("`open`", Ratarmount, 1),
             ("a zip, `zipfile`", Zip, 1),
             ("files of the directory", Directory, 1),
             ("`read`", Packline, 4),
+            ("`read`, `cache=512 << 20`", PacklineCached, 4),
             ("`read_many`", PacklineMany, 4),
             ("`read_bytes`", PySquashfsImage, 4),
-            ("`open`", Ratarmount, 4),
             ("a zip, `zipfile`", Zip, 4),
             ("files of the directory", Directory, 4),
         ],
@@ -246,11 +248,12 @@ TABLES = [
         "shuffled",
         [
             ("`read_many`", PacklineMany, 2),
-            ("`read_many`, `cache=512 << 20`", PacklineCached, 2),
+            ("`read_many`, `cache=512 << 20`", PacklineManyCached, 2),
             ("`open`", PacklineFiles, 2),
             ("files of the directory", Directory, 2),
             ("a zip, `zipfile`", Zip, 1),
             ("`read_bytes`", PySquashfsImage, 2),
+            ("`open`", Ratarmount, 1),
         ],
     ),
 ]
@@ -259,6 +262,7 @@ NAMES = {
     "PacklineFiles": "packline",
     "PacklineMany": "packline",
     "PacklineCached": "packline",
+    "PacklineManyCached": "packline",
     "Directory": "Python",
     "Zip": "Python",
     "PySquashfsImage": "PySquashfsImage",
@@ -277,17 +281,23 @@ def work(task, way, threads, top):
 
 
 class Sample:
-    """The times of a process in seconds, and what it printed."""
+    """The times of a process in seconds, its largest memory in MB, and what it printed."""
 
     def __init__(self, arguments):
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-        run = subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.PIPE, text=True)
+        start = time.perf_counter()
+        command = [sys.executable, *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            lines = process.stdout.read().splitlines()
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
         self.elapsed = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.user = after.ru_utime - before.ru_utime
-        self.processor = self.user + after.ru_stime - before.ru_stime
+        self.user = used.ru_utime
+        self.processor = used.ru_utime + used.ru_stime
+        self.memory = used.ru_maxrss / 1000
         # ratarmount prints other lines before.
-        self.output = run.stdout.splitlines()[-1:]
+        self.output = lines[-1:]
 
 
 def median(samples, field):
@@ -311,11 +321,11 @@ def table(title, task, ways, top, rounds):
         if way is PySquashfsImage:
             peer.setdefault(threads, seconds)
     print(f"\n## {title}\n")
-    print("| program | how | threads | user CPU s | CPU s | elapsed s | CPU, to PySquashfsImage |")
-    print("|---|---|--:|--:|--:|--:|--:|")
+    print("| program | how | threads | user CPU s | CPU s | elapsed s | peak memory MB | CPU, to PySquashfsImage |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
     for (how, way, threads), found, seconds in zip(ways, samples, used):
         user = median(found, "user") - median(idle[way], "user")
-        times = f"{user:.2f} | {seconds:.2f} | {median(found, 'elapsed'):.2f}"
+        times = f"{user:.2f} | {seconds:.2f} | {median(found, 'elapsed'):.2f} | {median(found, 'memory'):.0f}"
         ratio = seconds / peer.get(threads, peer[min(peer)])
         print(f"| {NAMES[way.__name__]} | {how} | {threads} | {times} | {ratio:.3f} |", flush=True)
 
@@ -327,7 +337,8 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.directory) as directory:
         top = pathlib.Path(directory)
-        make(top)
+        # In another process: the peak memory of a process begins with that of the process that started it.
+        Sample([__file__, "--make", directory])
         sizes = [(top / name).stat().st_size for name in ("files.sqfs", "files.zip")]
         long = max(1, options.rounds // 3)
         print(f"The image has {sizes[0]:,} bytes, the zip {sizes[1]:,}. Medians of {options.rounds} interleaved runs;")
@@ -337,7 +348,9 @@ def main():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--run"]:
+    if sys.argv[1:2] == ["--make"]:
+        make(pathlib.Path(sys.argv[2]))
+    elif sys.argv[1:2] == ["--run"]:
         print(work(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5]))
     else:
         main()

@@ -151,7 +151,7 @@ pub mod requests {
     pub use crate::unpack::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack, unpack_tar};
     #[cfg(feature = "oci")]
-    pub use packline_archives::oci::{OciImage, OciPlace, Platform};
+    pub use packline_archives::oci::{OciImage, OciPlace, Platform, RegistryClient, RegistryRoot};
     pub use packline_image::UnpackRequest;
 }
 

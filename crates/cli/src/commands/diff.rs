@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{OciPlace, lrz_tar, temporary_image};
+use packline::requests::{lrz_tar, temporary_image};
 use packline::{Resources, Source};
 use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, FileSystem, What, diff};
 use packline_runtime::escape;
@@ -12,6 +12,7 @@ use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
 use crate::args::image::{Unopened, unopened};
+use crate::args::registry::{RegistryArgs, is_container_image};
 use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
@@ -77,6 +78,8 @@ pub struct Diff {
     /// Read contents of the EROFS image NEW from this file or block device; may be repeated
     #[arg(long = "new-device", value_name = "FILE", value_hint = clap::ValueHint::AnyPath)]
     new_devices: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArgs,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -206,12 +209,11 @@ impl Diff {
         };
         let resources = self.machine.resources(&io.host);
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
+        self.registry.check([&self.old, &self.new])?;
         let side =
-            Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old", of_images };
-        let old = side.open(&resources, io)?;
-        let side =
-            Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new", of_images };
-        let new = side.open(&resources, io)?;
+            |path, offset, devices, name| Side { path, offset, devices, name, registry: &self.registry, of_images };
+        let old = side(&self.old, self.old_offset, &self.old_devices, "old").open(&resources, io)?;
+        let new = side(&self.new, self.new_offset, &self.new_devices, "new").open(&resources, io)?;
         let mut request = DiffRequest::new(old, new);
         request.compared = compared;
         request.extract = self.extract.clone();
@@ -250,6 +252,7 @@ struct Side<'s> {
     devices: &'s [PathBuf],
     /// The first word of its options.
     name: &'static str,
+    registry: &'s RegistryArgs,
     /// An option that is given and that only images have.
     of_images: Option<&'static str>,
 }
@@ -260,8 +263,10 @@ impl Side<'_> {
             self.refuse_options("a directory", None)?;
             return Ok(DiffPlace::Directory(self.path.to_path_buf()));
         }
-        if let Some(place) = OciPlace::parse(self.path.as_os_str()).filter(|_| !self.path.exists()) {
+        if is_container_image(self.path) {
             self.refuse_options("a container image", self.of_images)?;
+        }
+        if let Some(place) = self.registry.place(self.path, io)? {
             return temporary(Source::oci(&place, None, resources)?, resources, io);
         }
         let tar = match unopened(self.path, self.offset, io)? {

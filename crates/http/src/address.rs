@@ -74,6 +74,11 @@ impl Address {
         self.authorization.as_deref()
     }
 
+    /// Whether two addresses have the same scheme, server and port.
+    pub(crate) fn is_same_server(&self, other: &Address) -> bool {
+        self.https == other.https && self.authority == other.authority
+    }
+
     /// The same address, for a user who is not in its text.
     pub(crate) fn authorized(self, authorization: Option<String>) -> Address {
         Address { authorization: self.authorization.or(authorization), ..self }
@@ -101,8 +106,7 @@ impl Address {
         if self.https && !next.https {
             return Err(split(&text).wrong("is the target of a redirect from https:// to http:// (expected https://)"));
         }
-        let same_server = next.https == self.https && next.authority == self.authority;
-        next.authorization = self.authorization.clone().filter(|_| same_server);
+        next.authorization = self.authorization.clone().filter(|_| next.is_same_server(self));
         Ok(next)
     }
 

@@ -47,6 +47,21 @@ pub enum Fault {
     Long(u64),
     #[error("the server redirects more than {0} times")]
     Redirects(u32),
+    /// A registry has no image with a tag or a digest.
+    #[error("the registry has no image with '{wanted}'{expected}")]
+    NoImage {
+        wanted: String,
+        /// Empty, or an expectation in parentheses, or a hint after a semicolon.
+        expected: String,
+    },
+    #[error("the server sends {found} bytes (expected {expected}, as the manifest says)")]
+    Size { found: u64, expected: u64 },
+    #[error("no credentials for the registry: {0}")]
+    Credentials(String),
+    #[error("the registry asks for authentication by '{0}' (expected Basic or Bearer)")]
+    Challenge(String),
+    #[error("the answer of the server of tokens has no valid token")]
+    Token,
 }
 
 impl Fault {

@@ -1,4 +1,5 @@
-//! Files on HTTP servers as inputs that are read at any offset, and the parts of an HTTP client that a block cache on a server shares.
+//! Files on HTTP servers as inputs that are read at any offset, images in registries, and the parts of an HTTP client that a block cache on a
+//! server shares.
 //!
 //! ```text
 //! GET URL, Range: bytes=FIRST-LAST, If-Range: VALIDATOR    206 with the bytes
@@ -16,6 +17,9 @@ mod fault;
 mod file;
 mod netrc;
 mod proxies;
+mod redirects;
+mod refusal;
+mod registry;
 mod resolver;
 
 pub use address::{Address, is_url};
@@ -25,3 +29,4 @@ pub use fault::Fault;
 pub use file::{Counts, HttpFile, HttpOptions};
 pub use netrc::Netrc;
 pub use proxies::Proxies;
+pub use registry::{Credentials, Document, FindCredentials, Reference, Registry, RegistryOptions};

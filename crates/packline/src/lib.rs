@@ -154,7 +154,9 @@ pub mod requests {
     pub use crate::unpack::tar_cat::tar_cat;
     pub use crate::unpack::{Destination, UnpackSummary, unpack, unpack_tar};
     #[cfg(feature = "oci")]
-    pub use packline_archives::oci::{OciDetails, OciImage, OciLayer, OciOptions, OciPlace, Platform};
+    pub use packline_archives::oci::{
+        OciDetails, OciImage, OciLayer, OciOptions, OciPlace, Platform, RegistryClient, RegistryRoot,
+    };
     pub use packline_image::UnpackRequest;
 }
 

@@ -30,6 +30,7 @@ pub mod peer;
 pub mod plant;
 mod random;
 pub mod reader;
+pub mod registry;
 mod sandbox;
 pub mod signal;
 pub mod snapshot;

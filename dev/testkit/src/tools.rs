@@ -83,6 +83,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("bzip2", "bzip2"),
     ("cpio", "cpio"),
     ("dump.erofs", "erofs-utils"),
+    ("docker-registry", "docker-registry"),
     ("fakeroot", "fakeroot"),
     ("fish", "fish"),
     ("fsck.erofs", "erofs-utils"),

@@ -1,8 +1,9 @@
-//! The files of an image, in a directory or in an archive.
+//! The files of an image, in a directory, in an archive or in a registry.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
 use packline_runtime::memory::{size_at_least, size_at_most};
@@ -10,13 +11,16 @@ use packline_tree::Error;
 
 use super::archive::Archive;
 use super::digest::Digest;
-use super::documents::DOCUMENT_MOST;
+use super::documents::{DOCUMENT_MOST, Descriptor};
+use super::registry::RegistryImage;
 use super::{unreadable, wrong};
 use crate::Part;
 
 pub(super) enum Blobs {
     Directory(PathBuf),
     Archive(Archive),
+    /// Has no paths: its contents are found by descriptors.
+    Registry(Arc<RegistryImage>),
 }
 
 #[derive(Debug, Clone)]
@@ -24,6 +28,7 @@ pub(super) enum Blob {
     /// Opened when it is needed.
     File(PathBuf, u64),
     Part(Part),
+    Registry(Arc<RegistryImage>, Digest, u64),
 }
 
 impl Blobs {
@@ -40,6 +45,7 @@ impl Blobs {
                 }
             }
             Blobs::Archive(archive) => Ok(archive.find(path.as_bytes()).map(Blob::Part)),
+            Blobs::Registry(_) => Ok(None),
         }
     }
 
@@ -51,7 +57,7 @@ impl Blobs {
             return Err(wrong(name, what, format!("at most {} for a document", size_at_most(DOCUMENT_MOST))));
         }
         let mut bytes = Vec::new();
-        let read = blob.open()?.take(DOCUMENT_MOST).read_to_end(&mut bytes);
+        let read = blob.stream()?.take(DOCUMENT_MOST).read_to_end(&mut bytes);
         read.map_err(|cause| blob.unreadable(name, cause))?;
         Ok(Some(bytes))
     }
@@ -60,14 +66,32 @@ impl Blobs {
     pub fn checked(&self, name: &str, path: &str, digest: &Digest) -> Result<Vec<u8>, Error> {
         let missing = || wrong(name, format!("{path} is missing"), "all documents of the image");
         let bytes = self.document(name, path)?.ok_or_else(missing)?;
-        let mut hasher = digest.hasher();
-        hasher.update(&bytes);
-        let found = hasher.finish();
-        if found == *digest {
-            Ok(bytes)
-        } else {
-            Err(wrong(name, format!("{path} has the digest {found}"), digest.to_string()))
+        check(name, path, &bytes, digest).map(|()| bytes)
+    }
+
+    /// The document of a descriptor with this digest, which is checked.
+    pub fn described(&self, name: &str, descriptor: &Descriptor, digest: &Digest) -> Result<Vec<u8>, Error> {
+        let Blobs::Registry(image) = self else { return self.checked(name, &digest.path(), digest) };
+        let bytes = image.document(descriptor)?;
+        check(name, "a document", &bytes, digest).map(|()| bytes)
+    }
+
+    /// The content with a digest. `None` if the image is known not to have it.
+    pub fn content(&self, digest: &Digest, size: u64) -> Result<Option<Blob>, Error> {
+        match self {
+            Blobs::Registry(image) => Ok(Some(Blob::Registry(Arc::clone(image), digest.clone(), size))),
+            _ => self.find(&digest.path()),
         }
+    }
+}
+
+/// Checks the digest of a document, which is called `path`.
+fn check(name: &str, path: &str, bytes: &[u8], digest: &Digest) -> Result<(), Error> {
+    let found = digest.of_same_kind(bytes);
+    if found == *digest {
+        Ok(())
+    } else {
+        Err(wrong(name, format!("{path} has the digest {found}"), digest.to_string()))
     }
 }
 
@@ -76,16 +100,28 @@ impl Blob {
         match self {
             Blob::File(_, size) => *size,
             Blob::Part(part) => part.size(),
+            Blob::Registry(_, _, size) => *size,
         }
     }
 
-    pub fn open(&self) -> Result<Part, Error> {
+    /// The content at any offset. `None` if it is in a registry.
+    pub fn part(&self) -> Result<Option<Part>, Error> {
         match self {
             Blob::File(path, _) => {
                 let part = File::open(path).and_then(Part::whole);
-                part.map_err(|cause| Error::Io { path: path.clone(), action: "cannot open", cause })
+                part.map(Some).map_err(|cause| Error::Io { path: path.clone(), action: "cannot open", cause })
             }
-            Blob::Part(part) => Ok(part.clone()),
+            Blob::Part(part) => Ok(Some(part.clone())),
+            Blob::Registry(..) => Ok(None),
+        }
+    }
+
+    /// The content from its start to its end.
+    pub fn stream(&self) -> Result<Box<dyn Read + Send>, Error> {
+        match (self, self.part()?) {
+            (Blob::Registry(image, digest, size), _) => Ok(image.content(&digest.to_string(), *size)),
+            (_, Some(part)) => Ok(Box::new(part)),
+            (_, None) => Ok(Box::new(io::empty())),
         }
     }
 
@@ -93,7 +129,7 @@ impl Blob {
     pub fn unreadable(&self, name: &str, cause: io::Error) -> Error {
         match self {
             Blob::File(path, _) => unreadable(path, cause),
-            Blob::Part(_) => unreadable(name.as_ref(), cause),
+            Blob::Part(_) | Blob::Registry(..) => unreadable(name.as_ref(), cause),
         }
     }
 }

@@ -38,6 +38,20 @@ impl Digest {
         digits.then(|| Digest { algorithm, hex: hex.to_string() })
     }
 
+    /// The digest of a content by SHA-256.
+    pub(super) fn of(bytes: &[u8]) -> Digest {
+        let mut hasher = Hasher::Sha256(Sha256::new());
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    /// The digest of a content by the algorithm of this one.
+    pub(super) fn of_same_kind(&self, bytes: &[u8]) -> Digest {
+        let mut hasher = self.hasher();
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
     /// The path of the content in a layout.
     pub(super) fn path(&self) -> String {
         format!("blobs/{}/{}", self.name(), self.hex)

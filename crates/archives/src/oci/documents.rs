@@ -11,6 +11,12 @@ use std::fmt;
 /// Maximum length of a document in bytes, as in registries.
 pub(super) const DOCUMENT_MOST: u64 = 4 << 20;
 
+/// The types of indexes and of manifests.
+pub(super) const INDEXES: [&str; 2] =
+    ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
+pub(super) const MANIFESTS: [&str; 2] =
+    ["application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"];
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LayoutVersion {
@@ -79,6 +85,10 @@ pub(super) struct DockerImage {
 }
 
 impl Descriptor {
+    pub fn new(media_type: String, digest: String, size: u64) -> Descriptor {
+        Descriptor { media_type, digest, size, annotations: None, platform: None }
+    }
+
     /// The tag, in index.json.
     pub fn tag(&self) -> Option<&str> {
         self.annotations.as_ref()?.get("org.opencontainers.image.ref.name").map(String::as_str)

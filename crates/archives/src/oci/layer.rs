@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline_runtime::{ScratchError, unnamed_temp_file};
 use packline_tree::Error;
@@ -28,10 +28,15 @@ pub struct OciLayer {
     diff_id: Digest,
 }
 
-/// A reader that hashes the bytes it reads.
-struct Hashed<R> {
-    reader: R,
-    hasher: Arc<Mutex<Hasher>>,
+/// A content that is hashed while it is read. A decoder shares it, because a decoder may leave bytes unread.
+#[derive(Clone)]
+struct Hashed(Arc<Mutex<Content>>);
+
+struct Content {
+    reader: Box<dyn Read + Send>,
+    hasher: Hasher,
+    /// Why the content could not be read to its end.
+    failure: Option<io::Error>,
 }
 
 impl OciLayer {
@@ -59,69 +64,75 @@ impl OciLayer {
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
     pub fn compression(&self) -> Result<Option<Format>, Error> {
-        let head = decompress::read_head(&mut self.blob.open()?).map_err(|cause| self.unreadable(cause))?;
+        let head = decompress::read_head(&mut self.blob.stream()?).map_err(|cause| self.unreadable(cause))?;
         Ok(Some(decompress::detect(&head)).filter(|format| *format != Format::Plain))
     }
 
-    /// Whether the layer is compressed, so that [`OciLayer::checked`] stores it in a temporary file.
+    /// Whether [`OciLayer::checked`] stores the layer in a temporary file: it is compressed, or in a registry.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be read.
     pub fn is_compressed(&self) -> Result<bool, Error> {
-        Ok(self.compression()?.is_some())
+        Ok(self.blob.part()?.is_none() || self.compression()?.is_some())
     }
 
-    /// Reads the complete layer and checks its digests. Returns the tar: in place or, if it is compressed, in an unnamed file in
-    /// `scratch`. Calls `stop` often, and fails when `stop` returns true.
+    /// Reads the complete layer and checks its digests. Returns the tar: in place or, if it is compressed or in a registry, in an unnamed
+    /// file in `scratch`. A layer of a registry is read and stored once. Calls `stop` often, and fails when `stop` returns true.
     ///
     /// # Errors
     /// [`Error::Input`] for a wrong digest, [`Error::Io`] if the layer cannot be read, decompressed or stored.
     pub fn checked(&self, limits: &Limits, scratch: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
-        if !self.is_compressed()? {
-            let part = self.blob.open()?;
-            let found = self.hash(&mut part.clone(), self.diff_id.hasher(), &mut io::sink(), stop)?;
-            if let Some(digest) = self.digest.as_ref().filter(|digest| **digest != self.diff_id) {
-                // The digest has another algorithm, or it is wrong.
-                self.check_blob(digest, stop)?;
+        if let Blob::Registry(image, digest, _) = &self.blob {
+            let key = format!("{digest} {}", self.diff_id);
+            if let Some(part) = image.stored().get(&key) {
+                return Ok(part.clone());
             }
-            return self.compare(&found, &self.diff_id, DIFF_ID).map(|()| part);
+            let part = self.stored(limits, scratch, stop)?;
+            image.stored().insert(key, part.clone());
+            return Ok(part);
         }
-        self.stored(limits, scratch, stop)
+        match self.blob.part()? {
+            Some(part) if !self.is_compressed()? => self.in_place(part, stop),
+            _ => self.stored(limits, scratch, stop),
+        }
+    }
+
+    fn in_place(&self, part: Part, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
+        let found = self.hash(&mut part.clone(), self.diff_id.hasher(), &mut io::sink(), stop)?;
+        if let Some(digest) = self.digest.as_ref().filter(|digest| **digest != self.diff_id) {
+            // The digest has another algorithm, or it is wrong.
+            let found = self.hash(&mut part.clone(), digest.hasher(), &mut io::sink(), stop)?;
+            self.compare(&found, digest, BLOB)?;
+        }
+        self.compare(&found, &self.diff_id, DIFF_ID).map(|()| part)
     }
 
     fn stored(&self, limits: &Limits, scratch: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
         let nowhere = || {
-            wrong(
-                &self.name,
-                "it is compressed and must first be stored in a temporary file",
-                "a directory for temporary files",
-            )
+            let what = "it must first be stored in a temporary file";
+            wrong(&self.name, what, "a directory for temporary files")
         };
         let directory = scratch.ok_or_else(nowhere)?;
         let refused = |cause| self.unreadable(ScratchError::wrap(directory, cause));
         let mut file = unnamed_temp_file(directory).map_err(refused)?;
-        let hasher = Arc::new(Mutex::new(self.digest.as_ref().unwrap_or(&self.diff_id).hasher()));
-        let blob = Hashed { reader: self.blob.open()?, hasher: Arc::clone(&hasher) };
-        let plain = decompress::open(blob, limits).map_err(|cause| self.unreadable(cause));
-        let mut sink = Scratch { file: &mut file, directory };
+        let hasher = self.digest.as_ref().unwrap_or(&self.diff_id).hasher();
+        let mut content = Hashed::new(self.blob.stream()?, hasher);
+        let plain = decompress::open(content.clone(), limits).map_err(|cause| self.unreadable(cause));
+        let mut sink = Scratch { file: &mut file, directory, failed: false };
         let found = plain.and_then(|mut plain| self.hash(&mut plain, self.diff_id.hasher(), &mut sink, stop));
-        match (found, &self.digest) {
-            (Ok(found), digest) => {
-                let blob = hasher.lock().unwrap_or_else(PoisonError::into_inner).clone().finish();
-                // A decoder may have left bytes unread.
-                digest.iter().filter(|digest| **digest != blob).try_for_each(|digest| self.check_blob(digest, stop))?;
-                self.compare(&found, &self.diff_id, DIFF_ID)?;
-                Part::whole(file).map_err(refused)
-            }
-            // A damaged layer may not be decodable, and the error of its digest is clearer.
-            (Err(error), Some(digest)) if !stop() => self.check_blob(digest, stop).and(Err(error)),
-            (Err(error), _) => Err(error),
+        let is_final = sink.failed || stop();
+        let found = match (found, content.take_failure()) {
+            (Err(_), Some(cause)) => return Err(self.unreadable(cause)),
+            (Err(error), None) if is_final => return Err(error),
+            (found, _) => found,
+        };
+        if let Some(digest) = &self.digest {
+            // A decoder may have left bytes unread, and a damaged layer may not be decodable: the error of its digest is clearer.
+            self.copy(&mut content, &mut |_| Ok(()), stop)?;
+            self.compare(&content.digest(), digest, BLOB)?;
         }
-    }
-
-    fn check_blob(&self, digest: &Digest, stop: &dyn Fn() -> bool) -> Result<(), Error> {
-        let found = self.hash(&mut self.blob.open()?, digest.hasher(), &mut io::sink(), stop)?;
-        self.compare(&found, digest, BLOB)
+        self.compare(&found?, &self.diff_id, DIFF_ID)?;
+        Part::whole(file).map_err(refused)
     }
 
     fn compare(&self, found: &Digest, expected: &Digest, what: [&str; 2]) -> Result<(), Error> {
@@ -140,17 +151,29 @@ impl OciLayer {
         to: &mut dyn Write,
         stop: &dyn Fn() -> bool,
     ) -> Result<Digest, Error> {
+        let mut take = |bytes: &[u8]| {
+            hasher.update(bytes);
+            to.write_all(bytes)
+        };
+        self.copy(from, &mut take, stop)?;
+        Ok(hasher.finish())
+    }
+
+    /// Reads `from` to its end, and passes all bytes to `take`.
+    fn copy(
+        &self,
+        from: &mut dyn Read,
+        take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
         let mut buffer = vec![0; STEP];
         loop {
             if stop() {
                 return Err(self.unreadable(io::Error::new(io::ErrorKind::Interrupted, "cancelled")));
             }
             match from.read(&mut buffer) {
-                Ok(0) => return Ok(hasher.finish()),
-                Ok(count) => {
-                    hasher.update(&buffer[..count]);
-                    to.write_all(&buffer[..count]).map_err(|cause| self.unreadable(cause))?;
-                }
+                Ok(0) => return Ok(()),
+                Ok(count) => take(&buffer[..count]).map_err(|cause| self.unreadable(cause))?,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) => return Err(self.unreadable(cause)),
             }
@@ -170,11 +193,14 @@ const DIFF_ID: [&str; 2] = ["the tar in it", "config"];
 struct Scratch<'a> {
     file: &'a mut std::fs::File,
     directory: &'a Path,
+    failed: bool,
 }
 
 impl Write for Scratch<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes).map_err(|cause| ScratchError::wrap(self.directory, cause))
+        let written = self.file.write(bytes);
+        self.failed |= written.is_err();
+        written.map_err(|cause| ScratchError::wrap(self.directory, cause))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -182,10 +208,40 @@ impl Write for Scratch<'_> {
     }
 }
 
-impl<R: Read> Read for Hashed<R> {
+impl Hashed {
+    fn new(reader: Box<dyn Read + Send>, hasher: Hasher) -> Hashed {
+        Hashed(Arc::new(Mutex::new(Content { reader, hasher, failure: None })))
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_failure(&self) -> Option<io::Error> {
+        self.content().failure.take()
+    }
+
+    /// The digest of all bytes that were read.
+    fn digest(&self) -> Digest {
+        self.content().hasher.clone().finish()
+    }
+}
+
+impl Read for Hashed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
-        self.hasher.lock().unwrap_or_else(PoisonError::into_inner).update(&buffer[..count]);
-        Ok(count)
+        let Content { reader, hasher, failure } = &mut *self.content();
+        match reader.read(buffer) {
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                Ok(count)
+            }
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => Err(cause),
+            Err(cause) => {
+                // A decoder describes the error in its own words.
+                let copy = io::Error::new(cause.kind(), cause.to_string());
+                *failure = Some(cause);
+                Err(copy)
+            }
+        }
     }
 }

@@ -1,22 +1,20 @@
-//! Finds an image in an image layout: index.json, indexes, the manifest, the config.
+//! Finds an image in an image layout, from index.json, or in a registry, from the document of a tag: indexes, the manifest, the config.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use packline_tree::Error;
 
 use super::blobs::Blobs;
 use super::digest::Digest;
-use super::documents::{Config, Descriptor, Index, LayoutVersion, Manifest, Platform, parse};
+use super::documents::{Config, Descriptor, INDEXES, Index, LayoutVersion, MANIFESTS, Manifest, Platform, parse};
 use super::layer::OciLayer;
+use super::registry::RegistryImage;
 use super::{LAYERS_MOST, OciDetails, OciImage, OciOptions, choose, number, tags, wrong};
 
 /// Maximum nesting of indexes.
 const NESTED_MOST: usize = 4;
 
-const INDEXES: [&str; 2] =
-    ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"];
-const MANIFESTS: [&str; 2] =
-    ["application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"];
 /// Types of layers without their compression. The content of the types in `FOREIGN` may be missing.
 const LAYERS: [&str; 2] = ["application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar"];
 const FOREIGN: [&str; 2] =
@@ -46,24 +44,36 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
     let index: Index = parse(&name, "index.json", &bytes)?;
     let images = layout.tagged(index, tag)?;
     layout.refuse_twins(&images)?;
-    let tags = images.first().and_then(Descriptor::tag).map(str::to_string);
-    let found = layout.find(images)?;
-    let config: Config = parse(&name, &found.manifest.config.digest, &layout.document(&found.manifest.config)?)?;
-    let layers = layout.layers(&found, &config)?;
-    let digest = layout.digest(&found.manifest.config.digest)?;
-    let details = OciDetails {
-        tags: tags.into_iter().collect(),
-        manifest: Some((found.media_type, found.digest)),
-        ..OciDetails::of_config(config, Some(&digest))
-    };
-    Ok(OciImage { name, layers, details })
+    layout.image(images)
+}
+
+/// Opens an image of a registry. Reads its indexes, its manifest and its config.
+pub(super) fn open_registry(image: &Arc<RegistryImage>, options: &OciOptions) -> Result<OciImage, Error> {
+    let name = image.root.name.clone();
+    let layout = Layout { blobs: Blobs::Registry(Arc::clone(image)), name: &name, options };
+    layout.image(vec![image.descriptor()])
 }
 
 impl Layout<'_> {
+    /// The image of the platform.
+    fn image(&self, images: Vec<Descriptor>) -> Result<OciImage, Error> {
+        let tags = images.first().and_then(Descriptor::tag).map(str::to_string);
+        let found = self.find(images)?;
+        let config: Config = parse(self.name, &found.manifest.config.digest, &self.document(&found.manifest.config)?)?;
+        let layers = self.layers(&found, &config)?;
+        let digest = self.digest(&found.manifest.config.digest)?;
+        let details = OciDetails {
+            tags: tags.into_iter().collect(),
+            manifest: Some((found.media_type, found.digest)),
+            ..OciDetails::of_config(config, Some(&digest))
+        };
+        Ok(OciImage { name: self.name.to_string(), layers, details })
+    }
+
     fn check_version(&self) -> Result<(), Error> {
         let expected = match &self.blobs {
             Blobs::Directory(_) => "an OCI image layout: a directory or archive with oci-layout and index.json",
-            Blobs::Archive(_) => {
+            Blobs::Archive(_) | Blobs::Registry(_) => {
                 "an OCI image layout with oci-layout and index.json; docker-archive:FILE for a docker archive"
             }
         };
@@ -192,7 +202,7 @@ impl Layout<'_> {
 
     fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {
         let digest = self.digest(&descriptor.digest)?;
-        let bytes = self.blobs.checked(self.name, &digest.path(), &digest)?;
+        let bytes = self.blobs.described(self.name, descriptor, &digest)?;
         if bytes.len() as u64 == descriptor.size {
             Ok(bytes)
         } else {
@@ -221,7 +231,7 @@ impl Layout<'_> {
         let diff_id = self.digest(diff_id)?;
         let name = format!("{}: layer {} ({})", self.name, at + 1, digest.short());
         let foreign = check_media_type(&name, &descriptor.media_type)?;
-        let Some(blob) = self.blobs.find(&digest.path())? else {
+        let Some(blob) = self.blobs.content(&digest, descriptor.size)? else {
             let what = if foreign {
                 "its content is not in the image, which only says where it is"
             } else {

@@ -1,5 +1,5 @@
-//! Container images as layers: an OCI image layout, as a directory or in a tar, and the archives of `docker save` and `podman
-//! save`.
+//! Container images as layers: an OCI image layout, as a directory or in a tar, the archives of `docker save` and `podman save`, and
+//! images in registries, through a client of the caller ([`RegistryClient`]).
 //!
 //! <https://github.com/opencontainers/image-spec>, version 1.1.1, and the manifest.json of Docker's image archives, version 1.2.
 //! A document has at most 4 MiB, an image at most [`LAYERS_MOST`] layers, and indexes are nested at most 4 deep. The digest and
@@ -13,6 +13,7 @@ mod docker;
 mod documents;
 mod layer;
 mod layout;
+mod registry;
 mod tags;
 
 use std::ffi::OsStr;
@@ -20,6 +21,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use packline_runtime::escape::Escape;
 use packline_tree::Error;
@@ -31,6 +33,8 @@ pub use details::OciDetails;
 pub use digest::Digest;
 pub use documents::Platform;
 pub use layer::OciLayer;
+use registry::RegistryImage;
+pub use registry::{RegistryClient, RegistryRoot};
 
 /// Maximum number of layers of an image, as in overlayfs.
 pub const LAYERS_MOST: usize = 500;
@@ -43,11 +47,20 @@ enum Form {
     DockerArchive,
 }
 
-/// The location of an image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`. FILE may be `-` for a
+/// The location of an image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`, or a registry. FILE may be `-` for a
 /// stream. TAG is a tag, a digest, or `@N` for the image with number N in the list, from 0. The registry may be left out of a tag if
 /// only one image remains.
+#[derive(Debug, Clone)]
+pub struct OciPlace(Place);
+
+#[derive(Debug, Clone)]
+enum Place {
+    Local(LocalPlace),
+    Registry(Arc<RegistryImage>),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OciPlace {
+struct LocalPlace {
     form: Form,
     /// The path, with the tag if there is one.
     rest: Vec<u8>,
@@ -88,32 +101,54 @@ impl Default for OciOptions {
 }
 
 impl OciPlace {
-    /// `None` if the text does not begin with the name of a form.
+    /// `None` if the text does not begin with the name of a form. A registry has none: see [`OciPlace::in_registry`].
     pub fn parse(text: &OsStr) -> Option<OciPlace> {
-        let forms =
-            [("oci:", Form::Layout), ("oci-archive:", Form::LayoutArchive), ("docker-archive:", Form::DockerArchive)];
-        forms.into_iter().find_map(|(prefix, form)| {
-            let rest = text.as_bytes().strip_prefix(prefix.as_bytes())?.to_vec();
-            Some(OciPlace { form, rest })
-        })
+        LocalPlace::parse(text).map(|place| OciPlace(Place::Local(place)))
+    }
+
+    /// An image in a registry. What a client reads of it is kept for the next time that the image is opened.
+    pub fn in_registry(root: RegistryRoot, client: impl RegistryClient + 'static) -> OciPlace {
+        OciPlace(Place::Registry(Arc::new(RegistryImage::new(root, Box::new(client)))))
     }
 
     /// Whether it is an archive from a stream.
     pub fn is_stream(&self) -> bool {
-        self.form != Form::Layout && (self.rest == b"-" || self.rest.starts_with(b"-:"))
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.split().0
+        matches!(&self.0, Place::Local(place) if place.is_stream())
     }
 
     /// The form of the image, as in the text of the location.
     pub fn form_name(&self) -> &'static str {
-        match self.form {
-            Form::Layout => "oci",
-            Form::LayoutArchive => "oci-archive",
-            Form::DockerArchive => "docker-archive",
+        match &self.0 {
+            Place::Local(place) => match place.form {
+                Form::Layout => "oci",
+                Form::LayoutArchive => "oci-archive",
+                Form::DockerArchive => "docker-archive",
+            },
+            Place::Registry(_) => "docker",
         }
+    }
+
+    /// The path of a directory or a file; `None` for a registry.
+    pub fn path(&self) -> Option<PathBuf> {
+        match &self.0 {
+            Place::Local(place) => Some(place.split().0),
+            Place::Registry(_) => None,
+        }
+    }
+}
+
+impl LocalPlace {
+    fn parse(text: &OsStr) -> Option<LocalPlace> {
+        let forms =
+            [("oci:", Form::Layout), ("oci-archive:", Form::LayoutArchive), ("docker-archive:", Form::DockerArchive)];
+        forms.into_iter().find_map(|(prefix, form)| {
+            let rest = text.as_bytes().strip_prefix(prefix.as_bytes())?.to_vec();
+            Some(LocalPlace { form, rest })
+        })
+    }
+
+    fn is_stream(&self) -> bool {
+        self.form != Form::Layout && (self.rest == b"-" || self.rest.starts_with(b"-:"))
     }
 
     /// The path, and the tag after the first colon that follows an existing path.
@@ -132,12 +167,16 @@ impl OciPlace {
 }
 
 impl OciImage {
-    /// Opens an image that is not a stream. Does not read the layers.
+    /// Opens an image that is not a stream. Does not read the layers; of a registry, reads indexes, the manifest and the config.
     ///
     /// # Errors
     /// [`Error::Io`] for a file that cannot be read; [`Error::Input`] if it is not such an image, or if it cannot be chosen from
     /// several.
     pub fn open(place: &OciPlace, options: &OciOptions) -> Result<OciImage, Error> {
+        let place = match &place.0 {
+            Place::Local(place) => place,
+            Place::Registry(image) => return layout::open_registry(image, options),
+        };
         let (path, tag) = place.split();
         let name = path.escaped();
         let about = path.metadata().map_err(|cause| Error::Io { path: path.clone(), action: "cannot open", cause })?;
@@ -161,6 +200,7 @@ impl OciImage {
         stream: impl Read + Send + 'static,
         options: &OciOptions,
     ) -> Result<OciImage, Error> {
+        let Place::Local(place) = &place.0 else { return OciImage::open(place, options) };
         let archive = Archive::store(Box::new(stream), name, options)?;
         open_archive(place.form, archive, name.to_string(), place.split().1.as_deref(), options)
     }
@@ -217,17 +257,17 @@ mod tests {
         std::fs::create_dir(&directory).unwrap();
         let place = |tail: &str| {
             let text = format!("oci:{}{tail}", directory.display());
-            OciPlace::parse(OsStr::new(&text)).unwrap()
+            LocalPlace::parse(OsStr::new(&text)).unwrap()
         };
         assert_eq!(place("").split(), (directory.clone(), None));
         assert_eq!(place(":x/y:1").split(), (directory.clone(), Some("x/y:1".to_string())));
-        let none = OciPlace::parse(OsStr::new("docker-archive:none:tag")).unwrap();
+        let none = LocalPlace::parse(OsStr::new("docker-archive:none:tag")).unwrap();
         assert_eq!(none.split(), (PathBuf::from("none:tag"), None));
-        assert_eq!(OciPlace::parse(OsStr::new("./oci:x")), None);
+        assert!(OciPlace::parse(OsStr::new("./oci:x")).is_none());
         for (text, stream, tag) in
             [("docker-archive:-", true, None), ("oci-archive:-:t", true, Some("t")), ("oci:-", false, None)]
         {
-            let place = OciPlace::parse(OsStr::new(text)).unwrap();
+            let place = LocalPlace::parse(OsStr::new(text)).unwrap();
             assert_eq!((place.is_stream(), place.split()), (stream, ("-".into(), tag.map(str::to_string))), "{text}");
         }
     }

@@ -5,11 +5,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use packline::requests::{
-    Archive, ArchiveOptions, ContentKind, ImagePlace, OciPlace, OpenedFile, OpenedTar, Platform, TarOrStream,
+    Archive, ArchiveOptions, ContentKind, ImagePlace, OpenedFile, OpenedTar, Platform, TarOrStream,
 };
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
+use super::registry::{RegistryArgs, is_container_image};
 use super::value::size;
 use super::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
@@ -178,20 +179,33 @@ fn no_devices(kind: ContentKind) -> Failure {
 }
 
 impl Offset {
-    /// Opens what is at `path`, which may be a container image too. `again` is whether it is read more than once.
-    pub fn open(&self, path: &Path, again: bool, resources: &Resources, io: &mut Io) -> Result<Archive, Failure> {
-        match self.container_image(path)? {
+    /// Opens what is at `path`, which may be a container image too, to read it once.
+    pub fn open(
+        &self,
+        path: &Path,
+        registry: &RegistryArgs,
+        resources: &Resources,
+        io: &mut Io,
+    ) -> Result<Archive, Failure> {
+        match self.container_image(path, registry, io)? {
             Some(archive) => Ok(archive),
-            None => self.open_input(path, input(path, io)?, again, resources, io),
+            None => self.open_input(path, input(path, io)?, false, resources, io),
         }
     }
 
     /// Opens a container image. `None` if something else is at `path`.
-    pub fn container_image(&self, path: &Path) -> Result<Option<Archive>, Failure> {
-        match (container_place(path), self.given()) {
-            (None, _) => Ok(None),
-            (Some(_), Some(long)) => Err(wrong(long, "has no effect on a container image")),
-            (Some(place), None) => Ok(Some(Archive::container_image(place, path.to_path_buf())?)),
+    pub fn container_image(
+        &self,
+        path: &Path,
+        registry: &RegistryArgs,
+        io: &mut Io,
+    ) -> Result<Option<Archive>, Failure> {
+        if let Some(long) = self.given().filter(|_| is_container_image(path)) {
+            return Err(wrong(long, "has no effect on a container image"));
+        }
+        match registry.place(path, io)? {
+            Some(place) => Ok(Some(Archive::container_image(place, path.to_path_buf())?)),
+            None => Ok(None),
         }
     }
 
@@ -277,17 +291,12 @@ pub fn platform(text: &str) -> Result<Platform, String> {
     Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
 }
 
-/// Returns the place of a container image, unless a file has such a name.
-pub fn container_place(path: &Path) -> Option<OciPlace> {
-    OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
-}
-
 /// Rejects a container image.
 fn refuse_container_image(path: &Path) -> Result<(), Failure> {
-    if container_place(path).is_none() {
+    if !is_container_image(path) {
         return Ok(());
     }
-    let hint = "only packline pack, list, cat, info and du read container images; pack it first";
+    let hint = "only packline pack, list, cat, info, du and diff read container images; pack it first";
     Err(Failure::usage(format!("{}: {hint}", path.escaped())))
 }
 

@@ -34,6 +34,7 @@ pub mod image;
 pub mod keys;
 pub mod parser;
 pub mod patterns;
+pub mod registry;
 pub mod remote;
 pub mod run_options;
 pub mod single_dash;

@@ -11,6 +11,7 @@ use packline_pln::Span;
 
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
+use crate::args::registry::RegistryArgs;
 use crate::args::run_options::{Machine, SchedulingOptions, Stats};
 use crate::args::value::text;
 use crate::args::{Command, Invocation, wrong};
@@ -35,6 +36,8 @@ pub struct Cat {
     /// Print only the bytes from START up to but not including END, of a .pln file or of one PATH of an image. Both may be left out
     #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
+    #[command(flatten)]
+    registry: RegistryArgs,
     #[command(flatten)]
     keys: OpeningKeys,
     #[command(flatten)]
@@ -62,7 +65,7 @@ impl Command for Cat {
          Without PATH, cat prints the content of a .pln or .lrz file. With PATH, it prints files of the image or the archive \
          in it.\n\
          If a tar or a zip archive has two entries at one path, the last one counts. The layers of a container image \
-         (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]) are merged. A tar is read twice, once for its entries and once for \
+         (oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://IMAGE) are merged. A tar is read twice, once for its entries and once for \
          the files, and again each time that a PATH comes before the previous one in the tar.\n\
          Without PATH, a .pln file from standard input is printed as it arrives. Anything else from a pipe is stored first, \
          in TMPDIR or /var/tmp."
@@ -71,9 +74,10 @@ impl Command for Cat {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
+        self.registry.check([path])?;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let (mut archive, identity) = match self.place.offset.container_image(path)? {
+        let (mut archive, identity) = match self.place.offset.container_image(path, &self.registry, io)? {
             Some(archive) => (archive, None),
             None => {
                 let input = image::input(path, io)?;

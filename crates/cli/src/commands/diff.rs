@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{OciPlace, lrz_tar, temporary_image};
+use packline::requests::{lrz_tar, temporary_image};
 use packline::{Resources, Source};
 use packline_image::{Compared, DIFF_METADATA, DiffPlace, DiffRequest, Difference, FileSystem, What, diff};
 use packline_runtime::escape;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::args::image::{PlnOpener, Unopened, unopened};
 use crate::args::keys::OpeningKeys;
+use crate::args::registry::{RegistryArgs, is_container_image};
 use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
@@ -80,6 +81,8 @@ pub struct Diff {
     new_devices: Vec<PathBuf>,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    registry: RegistryArgs,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -209,12 +212,11 @@ impl Diff {
         };
         let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
+        self.registry.check([&self.old, &self.new])?;
         let side =
-            Side { path: &self.old, offset: self.old_offset, devices: &self.old_devices, name: "old", of_images };
-        let old = side.open(&mut opener, io)?;
-        let side =
-            Side { path: &self.new, offset: self.new_offset, devices: &self.new_devices, name: "new", of_images };
-        let new = side.open(&mut opener, io)?;
+            |path, offset, devices, name| Side { path, offset, devices, name, registry: &self.registry, of_images };
+        let old = side(&self.old, self.old_offset, &self.old_devices, "old").open(&mut opener, io)?;
+        let new = side(&self.new, self.new_offset, &self.new_devices, "new").open(&mut opener, io)?;
         opener.refuse_unused_keys(invocation)?;
         let mut request = DiffRequest::new(old, new);
         request.compared = compared;
@@ -254,6 +256,7 @@ struct Side<'s> {
     devices: &'s [PathBuf],
     /// The first word of its options.
     name: &'static str,
+    registry: &'s RegistryArgs,
     /// An option that is given and that only images have.
     of_images: Option<&'static str>,
 }
@@ -264,8 +267,10 @@ impl Side<'_> {
             self.refuse_options("a directory", None)?;
             return Ok(DiffPlace::Directory(self.path.to_path_buf()));
         }
-        if let Some(place) = OciPlace::parse(self.path.as_os_str()).filter(|_| !self.path.exists()) {
+        if is_container_image(self.path) {
             self.refuse_options("a container image", self.of_images)?;
+        }
+        if let Some(place) = self.registry.place(self.path, io)? {
             return temporary(Source::oci(&place, None, &opener.resources)?, &opener.resources, io);
         }
         let unopened = unopened(self.path, self.offset, opener, io)?;

@@ -1,8 +1,8 @@
-//! Runs commands of the machine: for tests of actions, for dates, and for definitions of a pseudo file.
+//! Runs commands of the machine: for tests of actions, for dates, for definitions of a pseudo file, and for credentials.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,6 +37,32 @@ pub fn parse_date(text: &str) -> Option<u32> {
     let ran = Command::new("date").args([&option, "+%s"]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let printed = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
     printed.trim().parse().ok()
+}
+
+/// Largest answer of a program that keeps credentials, in bytes.
+const ANSWER_MOST: u64 = 1 << 20;
+/// The answer of such a program that has none for a server.
+const NO_CREDENTIALS: &str = "credentials not found";
+
+/// Returns what `PROGRAM get` answers about the credentials for a server, also that there are none.
+///
+/// # Errors
+/// The program does not exist, or fails.
+pub fn credential_helper(program: &str, server: &str) -> io::Result<Vec<u8>> {
+    let mut helper = Command::new(program);
+    let mut helper = helper.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
+    let mut answer = Vec::new();
+    // A program that ends without reading its input is judged by its exit status.
+    let _ = helper.stdin.take().map_or(Ok(()), |mut input| input.write_all(server.as_bytes()));
+    let read = helper.stdout.take().map_or(Ok(0), |output| output.take(ANSWER_MOST).read_to_end(&mut answer));
+    let status = helper.wait()?;
+    read?;
+    let words = String::from_utf8_lossy(&answer);
+    if status.success() || words.contains(NO_CREDENTIALS) {
+        return Ok(answer);
+    }
+    let line = words.lines().next().filter(|line| !line.is_empty());
+    Err(io::Error::other(line.map_or_else(|| status.to_string(), str::to_string)))
 }
 
 /// Gives definitions of a pseudo file what they need from the machine: names of owners, dates, and the output of commands.

@@ -53,6 +53,19 @@ pub fn netrc() -> Option<PathBuf> {
     directory_in("NETRC").or_else(|| home().map(|home| home.join(".netrc")))
 }
 
+/// Returns the files with credentials for registries: `REGISTRY_AUTH_FILE` alone, or those of containers-auth.json(5) and Docker's `config.json`.
+pub fn registry_files() -> Vec<PathBuf> {
+    if let Some(file) = directory_in("REGISTRY_AUTH_FILE") {
+        return vec![file];
+    }
+    let config = || Some(home()?.join(".config"));
+    let docker = || Some(home()?.join(".docker"));
+    let containers = [directory_in("XDG_RUNTIME_DIR"), directory_in("XDG_CONFIG_HOME").or_else(config)];
+    let containers = containers.into_iter().flatten().map(|directory| directory.join("containers/auth.json"));
+    let docker = directory_in("DOCKER_CONFIG").or_else(docker).map(|directory| directory.join("config.json"));
+    containers.chain(docker).collect()
+}
+
 /// Returns the proxies for servers. As in curl, `HTTP_PROXY` in capitals is ignored: a web server sets it for its programs, from a header.
 pub fn proxies() -> Proxies {
     let either = |names: [&str; 2]| names.into_iter().find_map(filled).map(|text| text.to_string_lossy().into_owned());

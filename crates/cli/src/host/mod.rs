@@ -59,6 +59,8 @@ pub struct Host {
     pub home: Option<PathBuf>,
     /// The file with names and passwords for servers.
     pub netrc: Option<PathBuf>,
+    /// The files with credentials for registries, the first that is read first.
+    pub registry_files: Vec<PathBuf>,
     pub proxies: Proxies,
     /// Memory in bytes that open files on servers take.
     pub held: u64,
@@ -100,6 +102,7 @@ impl Host {
             log: environment::log(),
             home: environment::home(),
             netrc: environment::netrc(),
+            registry_files: environment::registry_files(),
             proxies: environment::proxies(),
             held: 0,
             no_lrzip_conf: environment::no_lrzip_conf(),

@@ -90,6 +90,7 @@ pub fn host() -> Host {
         log: None,
         home: None,
         netrc: None,
+        registry_files: Vec::new(),
         proxies: packline_http::Proxies::default(),
         held: 0,
         no_lrzip_conf: true,

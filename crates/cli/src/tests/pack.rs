@@ -97,6 +97,7 @@ const KEEPING: &[&str] = &[
     "whiteouts", // tested with layers
     "remove",
     "platform",
+    "registry-insecure",
     // crates/cli/tests/commands/verity.rs has these.
     "verity",
     "verity-salt",

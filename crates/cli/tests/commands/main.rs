@@ -37,6 +37,7 @@ mod pack;
 mod pln;
 mod read_scratch;
 mod recovery;
+mod registry;
 mod remote;
 mod scale_memory;
 mod shells;

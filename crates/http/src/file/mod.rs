@@ -16,6 +16,8 @@ use self::requests::Requests;
 use crate::{Address, Fault};
 
 pub use self::options::HttpOptions;
+pub(crate) use self::requests::PROGRESS;
+pub(crate) use self::version::{ContentRange, text};
 
 /// Bytes of the first request, which also tells the size of the file.
 const FIRST: u64 = 8 << 10;

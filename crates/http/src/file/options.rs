@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{CONNECTION, Netrc, Proxies};
+use ureq::{Agent, Timeout};
+
+use crate::{CONNECTION, Fault, Netrc, Proxies, agent, config};
 
 /// How a file on a server is read. None of it changes the bytes that are read.
 #[derive(Debug, Clone)]
@@ -45,6 +47,29 @@ impl HttpOptions {
         let connections = self.connections.max(1);
         let requests = (connections + 1) * self.largest_request() as usize + connections * CONNECTION;
         self.memory.max(HttpOptions::MEMORY_LEAST).saturating_sub(requests)
+    }
+
+    /// An agent with these time limits, which does not accept compressed answers.
+    pub(crate) fn agent(&self) -> Agent {
+        let config = config()
+            .accept_encoding("identity")
+            .timeout_connect(Some(self.answer))
+            .timeout_send_request(Some(self.answer))
+            .timeout_recv_response(Some(self.answer))
+            .timeout_recv_body(Some(self.body))
+            .timeout_global(Some(2 * self.answer + self.body))
+            .max_idle_connections(self.connections)
+            .max_idle_connections_per_host(self.connections);
+        agent(config, self.threads)
+    }
+
+    /// The fault of a request of such an agent.
+    pub(crate) fn fault(&self, error: ureq::Error) -> Fault {
+        Fault::of_client(error, |part| match part {
+            Timeout::RecvBody => self.body,
+            Timeout::Global | Timeout::PerCall => 2 * self.answer + self.body,
+            _ => self.answer,
+        })
     }
 }
 

@@ -5,20 +5,19 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
 
-use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, RETRY_AFTER};
+use ureq::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use ureq::http::{Response, StatusCode};
-use ureq::{Agent, Body, Timeout};
+use ureq::{Agent, Body};
 
 use super::version::{ContentRange, Version, text};
 use super::{Counts, HttpOptions};
-use crate::{Address, Fault, agent, config, ignore};
+use crate::redirects::follow;
+use crate::refusal::Refusal;
+use crate::{Address, Fault, ignore};
 
-/// Maximum number of redirects of a request.
-const REDIRECTS: u32 = 10;
 /// Bytes that a try must bring to count as progress, so that a server that cuts each answer cannot keep a reader for ever.
-const PROGRESS: usize = 64 << 10;
+pub(crate) const PROGRESS: usize = 64 << 10;
 
 /// A file on a server.
 pub(super) struct Requests {
@@ -39,17 +38,8 @@ impl Requests {
     pub(super) fn new(address: Address, options: HttpOptions) -> Requests {
         let authorization = options.netrc.authorization(address.host());
         let original = address.authorized(authorization);
-        let config = config()
-            .accept_encoding("identity")
-            .timeout_connect(Some(options.answer))
-            .timeout_send_request(Some(options.answer))
-            .timeout_recv_response(Some(options.answer))
-            .timeout_recv_body(Some(options.body))
-            .timeout_global(Some(2 * options.answer + options.body))
-            .max_idle_connections(options.connections)
-            .max_idle_connections_per_host(options.connections);
         Requests {
-            agent: agent(config, options.threads),
+            agent: options.agent(),
             current: Mutex::new(original.clone()),
             original,
             options,
@@ -76,22 +66,21 @@ impl Requests {
         let mut tries = 0;
         loop {
             let before = bytes.len();
-            let waiting = match self.attempt(&range, &mut bytes) {
+            let refusal = match self.attempt(&range, &mut bytes) {
                 Ok(()) => {
                     self.failed.store(false, Ordering::Relaxed);
                     return Ok(bytes);
                 }
-                Err(Refusal { fault, wait }) => {
-                    tries = if bytes.len() - before >= PROGRESS { 1 } else { tries + 1 };
-                    if !fault.is_transient() || tries >= self.tries(&fault) {
-                        self.failed.store(fault.is_transient(), Ordering::Relaxed);
-                        return Err(fault);
-                    }
-                    log::info!("{}: {fault}; trying again", self.original);
-                    wait
-                }
+                Err(refusal) => refusal,
             };
-            thread::sleep(waiting.unwrap_or_else(|| self.options.pause.saturating_mul(1 << (tries - 1).min(4))));
+            let fault = &refusal.fault;
+            tries = if bytes.len() - before >= PROGRESS { 1 } else { tries + 1 };
+            if !fault.is_transient() || tries >= self.tries(fault) {
+                self.failed.store(fault.is_transient(), Ordering::Relaxed);
+                return Err(refusal.fault);
+            }
+            log::info!("{}: {fault}; trying again", self.original);
+            thread::sleep(refusal.pause(tries, &self.options));
         }
     }
 
@@ -140,7 +129,7 @@ impl Requests {
             // Everything is here; a fault of the connection after it does no harm.
             _ if received == expected => Ok(()),
             Ok(_) => Err(Fault::Cut { received, expected }.into()),
-            Err(cause) => Err(self.client_fault(cause.into()).into()),
+            Err(cause) => Err(self.options.fault(cause.into()).into()),
         }
     }
 
@@ -170,7 +159,6 @@ impl Requests {
             // The whole file follows, which is not read.
             return Err(Version::of_whole_answer(known, answer).into());
         }
-        let wait = text(answer.headers(), &RETRY_AFTER).and_then(|seconds| seconds.parse().ok());
         ignore(answer);
         if status == StatusCode::RANGE_NOT_SATISFIABLE {
             let size = ContentRange::of(answer.headers()).map(|found| found.size);
@@ -186,13 +174,7 @@ impl Requests {
         if status == StatusCode::PRECONDITION_FAILED && known.is_some() {
             return Err(Fault::Changed("version").into());
         }
-        let fault = Fault::of_status(status);
-        match wait {
-            Some(seconds) if fault.is_transient() && seconds > self.options.longest_wait.as_secs() => {
-                Err(Fault::Busy { status, seconds }.into())
-            }
-            wait => Err(Refusal { fault, wait: wait.map(Duration::from_secs) }),
-        }
+        Err(Refusal::of_answer(answer, Fault::of_status(status), &self.options))
     }
 
     /// Sends a request, and follows redirects. The next request begins where this one ended.
@@ -206,19 +188,10 @@ impl Requests {
         Ok(answer)
     }
 
-    fn follow(&self, mut address: Address, range: &Range<u64>) -> Result<Response<Body>, Fault> {
-        for _ in 0..=REDIRECTS {
-            let mut answer = self.send(&address, range)?;
-            let is_redirect = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-            let Some(location) = text(answer.headers(), &LOCATION).filter(|_| is_redirect) else {
-                *self.current.lock().unwrap_or_else(PoisonError::into_inner) = address;
-                return Ok(answer);
-            };
-            ignore(&mut answer);
-            address = address.redirected(&location)?;
-            log::debug!("{}: redirected to {address}", self.original);
-        }
-        Err(Fault::Redirects(REDIRECTS))
+    fn follow(&self, address: Address, range: &Range<u64>) -> Result<Response<Body>, Fault> {
+        let (answer, last) = follow(&address, |address| self.send(address, range))?;
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        Ok(answer)
     }
 
     fn send(&self, address: &Address, range: &Range<u64>) -> Result<Response<Body>, Fault> {
@@ -231,29 +204,7 @@ impl Requests {
         if let Some(authorization) = address.authorization() {
             request = request.header("authorization", authorization);
         }
-        request.call().map_err(|error| self.client_fault(error))
-    }
-
-    fn client_fault(&self, error: ureq::Error) -> Fault {
-        let HttpOptions { answer, body, .. } = self.options;
-        Fault::of_client(error, |part| match part {
-            Timeout::RecvBody => body,
-            Timeout::Global | Timeout::PerCall => 2 * answer + body,
-            _ => answer,
-        })
-    }
-}
-
-/// A try that failed.
-struct Refusal {
-    fault: Fault,
-    /// How long the server asks to wait.
-    wait: Option<Duration>,
-}
-
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Refusal {
-        Refusal { fault, wait: None }
+        request.call().map_err(|error| self.options.fault(error))
     }
 }
 

@@ -53,21 +53,21 @@ impl Version {
 }
 
 /// A value as text; `None` if there is none, or if it is not text.
-pub(super) fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+pub(crate) fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(|value| value.trim().to_string())
 }
 
 /// The header `Content-Range` (RFC 9110, section 14.4): `bytes FIRST-LAST/SIZE` or `bytes */SIZE`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ContentRange {
+pub(crate) struct ContentRange {
     /// First byte and the byte after the last one; `None` if there is no such range.
-    pub(super) range: Option<(u64, u64)>,
-    pub(super) size: u64,
+    pub(crate) range: Option<(u64, u64)>,
+    pub(crate) size: u64,
 }
 
 impl ContentRange {
     /// `None` if the header is missing, has another form, or contradicts itself.
-    pub(super) fn of(headers: &HeaderMap) -> Option<ContentRange> {
+    pub(crate) fn of(headers: &HeaderMap) -> Option<ContentRange> {
         if headers.get_all(CONTENT_RANGE).iter().count() != 1 {
             return None;
         }

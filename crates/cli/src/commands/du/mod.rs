@@ -15,12 +15,13 @@ use packline_runtime::{check_writable, must_differ, write_file};
 
 use crate::args::image::ArchiveArgs;
 use crate::args::keys::OpeningKeys;
+use crate::args::registry::RegistryArgs;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 use rows::{By, Order, Rows, Shown};
-use source::{Measured, measure, wants_comparison};
+use source::{Measured, Opening, measure, wants_comparison};
 use text::Sizes;
 
 /// Show what takes the space in an image, or what made it grow
@@ -75,6 +76,8 @@ pub struct Du {
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]
+    registry: RegistryArgs,
+    #[command(flatten)]
     keys: OpeningKeys,
 }
 
@@ -108,8 +111,8 @@ impl Command for Du {
          If IMAGE has no entry at PATH, and PATH is a file, then PATH is a newer image, and du shows the difference. Use --since to \
          compare with any image.\n\
          # Other archives\n\
-         For a tar (also in a .lrz or .pln file), a zip archive and a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] or \
-         docker-archive:FILE[:TAG]), only sizes of contents are known."
+         For a tar (also in a .lrz or .pln file), a zip archive and a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG], \
+         docker-archive:FILE[:TAG] or docker://IMAGE), only sizes of contents are known."
             .to_string()
     }
 
@@ -123,13 +126,15 @@ impl Command for Du {
             must_differ(&self.place.image, page)?;
             check_writable(page, self.force, &io.temporaries)?;
         }
-        let mut measured = measure(&self.place, &self.keys, invocation, io)?;
+        self.registry.check([&self.place.image].into_iter().chain(&self.since))?;
+        let opening = Opening { registry: &self.registry, keys: &self.keys };
+        let mut measured = measure(&self.place, &opening, invocation, io)?;
         let newer = match (&self.since, self.newer(&measured)) {
             (Some(old), _) => {
-                let old = measure_other(old, &self.keys, invocation, io)?;
+                let old = measure_other(old, &opening, invocation, io)?;
                 Some(std::mem::replace(&mut measured, old))
             }
-            (None, Some(new)) => Some(measure_other(&new, &self.keys, invocation, io)?),
+            (None, Some(new)) => Some(measure_other(&new, &opening, invocation, io)?),
             (None, None) => None,
         };
         let sound = measured.report_faults(io) & newer.as_ref().is_none_or(|newer| newer.report_faults(io));
@@ -145,8 +150,13 @@ impl Command for Du {
 }
 
 /// Measures a second image, of which only the path is given.
-fn measure_other(path: &Path, keys: &OpeningKeys, invocation: &Invocation, io: &mut Io) -> Result<Measured, Failure> {
-    measure(&ArchiveArgs::at(path), keys, invocation, io)
+fn measure_other(
+    path: &Path,
+    opening: &Opening<'_>,
+    invocation: &Invocation,
+    io: &mut Io,
+) -> Result<Measured, Failure> {
+    measure(&ArchiveArgs::at(path), opening, invocation, io)
 }
 
 impl Du {

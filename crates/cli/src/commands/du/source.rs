@@ -13,6 +13,7 @@ use packline_tree::path::canonical;
 use crate::args::Invocation;
 use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
+use crate::args::registry::RegistryArgs;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -29,18 +30,24 @@ pub struct Measured {
     pub format: String,
 }
 
+/// How an image or an archive is opened.
+pub struct Opening<'a> {
+    pub registry: &'a RegistryArgs,
+    pub keys: &'a OpeningKeys,
+}
+
 /// Measures an image or an archive.
 pub fn measure(
     place: &ArchiveArgs,
-    keys: &OpeningKeys,
+    opening: &Opening<'_>,
     invocation: &Invocation,
     io: &mut Io,
 ) -> Result<Measured, Failure> {
     let resources = io.host.resources();
-    let archive = place.offset.open(&place.image, false, &resources, io)?;
+    let archive = place.offset.open(&place.image, opening.registry, &resources, io)?;
     refuse_keys(&archive, invocation)?;
     let archive = match archive {
-        Archive::Pln(file) => place.offset.open_in_pln(file, keys, &resources, io)?,
+        Archive::Pln(file) => place.offset.open_in_pln(file, opening.keys, &resources, io)?,
         archive => archive,
     };
     let mut archive = match archive {

@@ -14,8 +14,9 @@ mod tar;
 use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile, Platform};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
-use crate::args::image::{ArchiveArgs, container_place, input, platform};
+use crate::args::image::{ArchiveArgs, input, platform};
 use crate::args::keys::{OPENING, OpeningKeys};
+use crate::args::registry::RegistryArgs;
 use crate::args::value::{number, text};
 use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDIN;
@@ -43,6 +44,8 @@ pub struct Info {
     #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
     platform: Option<Platform>,
     #[command(flatten)]
+    registry: RegistryArgs,
+    #[command(flatten)]
     keys: OpeningKeys,
 }
 
@@ -67,7 +70,8 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        if let Some(place) = container_place(path) {
+        self.registry.check([path])?;
+        if let Some(place) = self.registry.place(path, io)? {
             return self.container(&place, invocation, io);
         }
         let input = input(path, io)?;
@@ -118,7 +122,7 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 
 impl Info {
     fn container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if let Some(long) = invocation.explicit_except(&["json", "platform"]) {
+        if let Some(long) = invocation.explicit_except(&["json", "platform", "registry-insecure"]) {
             return Err(wrong(long, "has no effect on a container image"));
         }
         let mut options = OciOptions::new();

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
+use crate::args::registry::RegistryArgs;
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::names::Names;
@@ -54,6 +55,8 @@ pub struct List {
     null: bool,
     #[command(flatten)]
     exclude: Exclude,
+    #[command(flatten)]
+    registry: RegistryArgs,
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -115,7 +118,7 @@ impl Command for List {
                     bytes in a second member, path_hex.\n\
                     A tar, also a compressed one or the one in a .lrz file, is listed in its own order, without link counts \
                     and inode numbers; a hard link shows its target. A zip archive is listed in the order of its central directory. In a cpio archive, hard links are listed after their file. \
-                    A container image (oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]) is listed as the \
+                    A container image (oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://IMAGE) is listed as the \
                     tree of its merged layers, which are first decompressed to unnamed temporary files in TMPDIR or /var/tmp. \
                     --offset lists an image inside a tar or a zip archive.\n\
                     # Sources\n\
@@ -134,7 +137,8 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
         let resources = io.host.resources();
-        let archive = self.place.offset.open(&self.place.image, false, &resources, io)?;
+        self.registry.check([&self.place.image])?;
+        let archive = self.place.offset.open(&self.place.image, &self.registry, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,

@@ -8,7 +8,7 @@ use crate::args::patterns;
 /// replaces `SQUASHFS_ENDINGS` and `EROFS_ENDINGS`.
 const DETAILS: &str = "\
 SOURCE is a directory, a tar or a cpio archive (plain or compressed), a zip archive, an image, the URL of one (https://HOST/FILE), a container image \
-(oci:DIR[:TAG], oci-archive:FILE[:TAG] or docker-archive:FILE[:TAG]), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
+(oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://IMAGE), or any other file. IMAGE is a file (SquashFS: SQUASHFS_ENDINGS, or a name without \
 an ending; EROFS: EROFS_ENDINGS), a block device, a pipe, - for standard output, a tar (.tar, .tar.gz, .tar.xz, .tar.zst, .tar.bz2) or a .lrz file. The image appears under its name when it is complete.\n\
 # Several sources\n\
 One directory becomes the root. Several directories and files are put side by side, each under the last name of \
@@ -37,6 +37,10 @@ programs are zip archives too. A zip archive from a pipe is first written to an 
 TAG may be left out if there is only one image. A digest may replace it, and @N is the image with that number, \
 from 0. A compressed layer is decompressed to an unnamed temporary file in TMPDIR or /var/tmp. packline checks the \
 digests of layers before it begins the image.\n\
+docker://[HOST[:PORT]/]NAME[:TAG|@DIGEST] is an image in a registry, by default the image with the tag latest in Docker Hub. Its \
+layers are decompressed while they arrive, several at a time. Names and passwords come from REGISTRY_AUTH_FILE, or from the files and \
+programs of docker login, podman login and skopeo login. They are sent only to the registry and to the server of tokens that the registry \
+names.\n\
 # Lists of files\n\
 --files-from packs each named entry with everything below it and the directories that lead to it. The order of \
 the names makes no difference, and --exclude leaves out named entries too. A path with '..', a path through a \

@@ -41,6 +41,7 @@ const HONOURED: &[&str] = &[
     "whiteouts",
     "remove",
     "platform",
+    "registry-insecure",
     "rootless-owners",
     "owner-map",
     "file-contexts",

@@ -42,7 +42,7 @@ fn container_images_are_listed_printed_and_measured() {
         (&["list", "oci-archive:-"], "a container image in a stream"),
         (&["cat", "oci:oci:box"], "a path in the container image is missing"),
         (&["list", "oci:oci:box", "--offset", "1"], "--offset: has no effect on a container image"),
-        (&["verify", "oci:oci:box"], "only packline pack, list, cat, info and du read container images"),
+        (&["verify", "oci:oci:box"], "only packline pack, list, cat, info, du and diff read container images"),
     ] {
         let ran = sandbox.run(arguments);
         assert!(ran.status != 0 && ran.stderr.contains(what), "{arguments:?}: {}", ran.stderr);

@@ -17,6 +17,7 @@ use packline_tree::{DirectoryOptions, Patterns};
 use super::options::{Entries, Layout};
 use crate::args::image::{PlnOpener, platform};
 use crate::args::patterns::patterns;
+use crate::args::registry::{RegistryArgs, is_in_registry};
 use crate::args::value::{one_of, text};
 use crate::args::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
@@ -29,7 +30,7 @@ use beside::{Operand, OperandKind, SideBySide, is_link};
 /// The options that apply to one kind of source only.
 pub const OF_DIRECTORIES: &[&str] =
     &["continue", "files-from", "one-file-system", "dereference", "no-hard-links", "readers"];
-pub const OF_LAYERS: &[&str] = &["whiteouts", "remove", "platform", "overlay"];
+pub const OF_LAYERS: &[&str] = &["whiteouts", "remove", "platform", "registry-insecure", "overlay"];
 const OF_TARS: &[&str] = &["lenient", "ignore-zeros"];
 
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,8 @@ pub struct Layers {
     /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
     #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
     platform: Option<Platform>,
+    #[command(flatten)]
+    registry: RegistryArgs,
 }
 
 /// Opens sources.
@@ -80,6 +83,7 @@ impl SourceOpener<'_> {
         if let (true, Some(long)) = (paths.len() > 1, self.explicit_option(&["files-from"])) {
             return Err(wrong(long, "works only with one SOURCE, a directory"));
         }
+        self.layers.registry.check(paths)?;
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
         let operands = self.operands(paths, pln, io)?;
@@ -129,7 +133,8 @@ impl SourceOpener<'_> {
 
     fn layer(&self, place: &ImagePlace, io: &mut Io) -> Result<Source, Failure> {
         let path = &place.path;
-        if let Some(place) = OciPlace::parse(path.as_os_str()) {
+        let local = || OciPlace::parse(path.as_os_str());
+        if let Some(place) = self.layers.registry.place(path, io)?.or_else(local) {
             return self.oci(&place, io);
         }
         if path.as_os_str() == "-" {
@@ -195,7 +200,11 @@ impl SourceOpener<'_> {
     /// leads to a layer.
     fn operand_kind(&self, place: &ImagePlace, among_others: bool) -> Result<OperandKind, Failure> {
         let path = place.path.as_path();
-        if OciPlace::parse(path.as_os_str()).is_some() || path.as_os_str() == "-" || place.is_remote() {
+        if is_in_registry(path)
+            || OciPlace::parse(path.as_os_str()).is_some()
+            || path.as_os_str() == "-"
+            || place.is_remote()
+        {
             return Ok(OperandKind::Layer);
         }
         let keeps_links = among_others && !self.layers.overlay && self.explicit_option(&["dereference"]).is_none();
@@ -220,7 +229,9 @@ impl SourceOpener<'_> {
             let stream = crate::ui::io::take_stdin(Some(self.image), io)?;
             return Ok(Source::oci_reader(place, STDIN, stream, platform, self.resources)?);
         }
-        self.refuse_output(&place.path(), io)?;
+        if let Some(path) = place.path() {
+            self.refuse_output(&path, io)?;
+        }
         Ok(Source::oci(place, platform, self.resources)?)
     }
 
@@ -337,11 +348,7 @@ fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
 fn is_directory(path: &Path) -> Result<bool, Failure> {
     let found = fs::metadata(path).map_err(|cause| {
         let name = path.escaped();
-        Failure::failed(if name.starts_with("docker://") {
-            format!("{name}: packline does not read registries; 'skopeo copy {name} oci:images:TAG' writes a directory for oci:images:TAG")
-        } else {
-            format!("{name}: cannot open: {cause}")
-        })
+        Failure::failed(format!("{name}: cannot open: {cause}"))
     })?;
     Ok(found.is_dir())
 }

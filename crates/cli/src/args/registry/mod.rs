@@ -1,0 +1,102 @@
+//! Container images as operands: in layouts and archives, and in registries (`docker://`).
+//!
+//! There is no `oci://`: `oci:` begins the path of a layout, and `//DIR` is a path.
+
+mod credentials;
+
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use packline::requests::{OciPlace, RegistryClient, RegistryRoot};
+use packline_http::{Fault, HttpOptions, Reference, Registry, RegistryOptions};
+
+use super::wrong;
+use crate::ui::failure::Failure;
+use crate::ui::io::Io;
+use credentials::find;
+
+const PREFIX: &str = "docker://";
+
+#[derive(Debug, Default, clap::Args)]
+pub struct RegistryArgs {
+    /// Reach registries by http://, without encryption: others on the network can read the password and replace the image
+    #[arg(long)]
+    registry_insecure: bool,
+}
+
+impl RegistryArgs {
+    /// Rejects the option if no operand is in a registry.
+    pub fn check<'p>(&self, operands: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), Failure> {
+        if !self.registry_insecure || operands.into_iter().any(|path| is_in_registry(path)) {
+            return Ok(());
+        }
+        Err(wrong("registry-insecure", "works only with an image in a registry (docker://IMAGE)"))
+    }
+
+    /// Returns the place of a container image, unless a file has such a name. Reads the first document of an image in a registry.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an invalid name; [`Failure::Failed`] if the registry does not have the image, or cannot be reached.
+    pub fn place(&self, path: &Path, io: &mut Io) -> Result<Option<OciPlace>, Failure> {
+        if is_in_registry(path) { self.open(path, io).map(Some) } else { Ok(local_place(path)) }
+    }
+
+    /// Opens an image in a registry.
+    fn open(&self, path: &Path, io: &mut Io) -> Result<OciPlace, Failure> {
+        let text = path.to_str().and_then(|text| text.strip_prefix(PREFIX));
+        let text = text.ok_or_else(|| Failure::usage("the name of the image is not valid UTF-8"))?;
+        let reference = Reference::parse(text).map_err(|what| Failure::usage(format!("{PREFIX}...: {what}")))?;
+        let mut http = HttpOptions::default();
+        http.proxies = io.host.proxies.clone();
+        let files = io.host.registry_files.clone();
+        let names = (reference.registry().to_string(), reference.repository().to_string());
+        let credentials = Box::new(move || find(&files, &names.0, &names.1));
+        let options = RegistryOptions { insecure: self.registry_insecure, http, credentials };
+        let name = reference.to_string();
+        let digest = reference.digest().map(str::to_string);
+        let registry = Registry::open(reference, options).map_err(|fault| self.refused(&name, &fault))?;
+        io.host.held += Registry::MEMORY as u64;
+        let document = registry.root().clone();
+        let root = RegistryRoot { name, digest, media_type: document.media_type, bytes: document.bytes };
+        Ok(OciPlace::in_registry(root, Client(registry)))
+    }
+
+    fn refused(&self, name: &str, fault: &Fault) -> Failure {
+        let failure = Failure::failed(format!("{name}: cannot open: {fault}"));
+        match fault {
+            Fault::Tls(_) if !self.registry_insecure => {
+                failure.with_way_out("--registry-insecure reaches a registry without encryption")
+            }
+            _ => failure,
+        }
+    }
+}
+
+/// Whether an operand is an image in a registry. A file that exists under such a name is not.
+pub fn is_in_registry(path: &Path) -> bool {
+    path.as_os_str().as_bytes().starts_with(PREFIX.as_bytes()) && !path.exists()
+}
+
+/// Whether an operand is a container image.
+pub fn is_container_image(path: &Path) -> bool {
+    is_in_registry(path) || local_place(path).is_some()
+}
+
+/// Returns the place of a container image in a directory or a file, unless a file has such a name.
+fn local_place(path: &Path) -> Option<OciPlace> {
+    OciPlace::parse(path.as_os_str()).filter(|_| !path.exists())
+}
+
+/// The client of an image.
+struct Client(Registry);
+
+impl RegistryClient for Client {
+    fn manifest(&self, digest: &str) -> io::Result<Vec<u8>> {
+        Ok(self.0.manifest(digest)?)
+    }
+
+    fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
+        Box::new(self.0.blob(digest, size))
+    }
+}

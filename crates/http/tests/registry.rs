@@ -1,4 +1,5 @@
 //! Registries that misbehave, with short pauses.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Read;
 use std::time::Duration;
@@ -69,7 +70,7 @@ fn a_content_that_is_always_cut_is_an_error() {
     published.server.take_asked();
     let mut content = registry.blob("sha256:content", SIZE);
     let error = content.read_to_end(&mut Vec::new()).unwrap_err();
-    assert_eq!(error.to_string(), "the server sent 50 of 300000 bytes");
+    assert!(error.to_string().starts_with("the connection to the server failed: "), "{error}");
     assert!(content.read(&mut [0]).is_err());
     assert_eq!(published.server.take_asked().len(), 5, "nothing is requested after the error");
     let mut wrong = registry.blob("sha256:content", SIZE + 1);

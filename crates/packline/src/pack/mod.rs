@@ -67,7 +67,7 @@ pub fn pack(request: PackRequest, observer: &mut dyn Observer) -> Result<PackSum
         #[cfg(feature = "lrz")]
         PackContainer::Lrz(mut lrz) => {
             let source = temporary::source_of_lrz(source, &target, &mut lrz, &resources, observer)?;
-            crate::streams::lrz::pack_tree(source, target, lrz, &resources, &temporaries, observer)
+            crate::streams::lrz::pack_tree(source, target, *lrz, &resources, &temporaries, observer)
                 .map(PackSummary::Lrz)
         }
     }

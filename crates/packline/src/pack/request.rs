@@ -52,7 +52,7 @@ pub enum PackContainer {
     Tar(Box<TarRequest>),
     /// A .lrz file. It holds a tree as a tar, and a tar unchanged but without its own compression.
     #[cfg(feature = "lrz")]
-    Lrz(LrzRequest),
+    Lrz(Box<LrzRequest>),
 }
 
 /// How the entries of a source are read, changed and ordered, in any container. The default changes nothing.
@@ -226,7 +226,7 @@ impl From<TarRequest> for PackContainer {
 #[cfg(feature = "lrz")]
 impl From<LrzRequest> for PackContainer {
     fn from(lrz: LrzRequest) -> PackContainer {
-        PackContainer::Lrz(lrz)
+        PackContainer::Lrz(Box::new(lrz))
     }
 }
 

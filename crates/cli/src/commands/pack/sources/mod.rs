@@ -333,8 +333,8 @@ fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
     let begins = |name: &str| head.starts_with(name.as_bytes());
     let form = if ["blobs/", "index.json", "oci-layout"].into_iter().any(begins) {
         "oci-archive"
-    } else if begins("manifest.json") || head.iter().all(u8::is_ascii_hexdigit) {
-        // The names of layers are SHA-256 hashes.
+    } else if begins("manifest.json") || (head.iter().all(u8::is_ascii_hexdigit) && !begins("0707")) {
+        // The names of layers are SHA-256 hashes. The header of a cpio archive consists of digits too.
         "docker-archive"
     } else {
         return;

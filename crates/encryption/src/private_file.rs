@@ -119,8 +119,8 @@ impl fmt::Debug for PrivateFile {
     }
 }
 
-/// Writes and reads a [`PrivateFile`] from a position on. No byte may be passed over, except in the first 4096 bytes: what was not written
-/// cannot be told from what was.
+/// Writes and reads a [`PrivateFile`] from a position on. No byte may be passed over, except in the first 4096 bytes: a hole would be
+/// decrypted like other bytes.
 #[derive(Debug, Clone)]
 pub struct PrivateWriter {
     file: Arc<PrivateFile>,

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::engines::{Engine, engine};
 use super::fault::{corrupt, truncated};
-use super::{Format, Limits};
+use super::{Format, Limits, detect};
 use crate::pipe::PipeWriter;
 
 /// Bytes read at a time. The number is fixed and counted from the start of the piece, because the text of an error must not
@@ -28,6 +28,28 @@ pub(super) fn drive(
         decode(format, decoder.as_mut(), &mut feed, output)?;
     }
     Ok(())
+}
+
+/// Returns the first `length` decoded bytes of an input of which `head` is the start, or as many as `head` yields. Starts no thread.
+pub fn start_of(head: &[u8], length: usize) -> Vec<u8> {
+    let format = detect(head);
+    if format == Format::Plain {
+        return head[..length.min(head.len())].to_vec();
+    }
+    let Ok(mut decoder) = engine(format, &Limits::default()) else { return Vec::new() };
+    let mut decoded = vec![0; length];
+    let (mut consumed, mut produced) = (0, 0);
+    while produced < length {
+        // An error after the start is of no interest.
+        let Ok(step) = decoder.step(&head[consumed..], &mut decoded[produced..], false) else { break };
+        consumed += step.consumed;
+        produced += step.produced;
+        if step.ended || (step.consumed, step.produced) == (0, 0) {
+            break;
+        }
+    }
+    decoded.truncate(produced);
+    decoded
 }
 
 /// Decodes one stream completely.

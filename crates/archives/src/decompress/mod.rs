@@ -24,6 +24,7 @@ mod scan;
 mod split;
 
 pub use detect::{Format, HEAD, detect, read_head};
+pub use members::start_of;
 
 use std::io::{self, Cursor, Read};
 

@@ -226,7 +226,7 @@ fn names_wrong_container() {
         (&["rdsquashfs", "-d", "IN"], &["i.sqfs"]),
         (&["sqfsdiff", "-a", "IN", "-b", "i.sqfs"], &["i.sqfs"]),
         (&["pack", "IN", "made.sqfs"], &["i.sqfs", "i.pln", "source.tar", "source.tar.gz"]),
-        (&["pack", "IN", "made.lrz"], &["i.pln", "source.tar", "source.tar.gz"]),
+        (&["pack", "IN", "made.lrz"], &["i.sqfs", "i.pln", "source.tar", "source.tar.gz"]),
         (&["decompress", "-o", "made", "IN"], &["i.pln"]),
         (&["lrzip", "-d", "-o", "made", "IN"], &["i.lrz"]),
         (&["lrzuntar", "-O", "point", "IN"], &["i.lrz"]),

@@ -10,6 +10,7 @@ mod delta;
 mod drop_ins_ng;
 mod du;
 mod encrypted;
+mod encrypted_trees;
 mod erofs;
 mod escapes;
 mod fake_root;

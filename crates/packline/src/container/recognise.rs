@@ -81,7 +81,7 @@ pub(crate) fn is_compressed(head: &[u8]) -> bool {
 /// Returns whether a file of zeros with this name is an empty tar. A file that is standard input has no name, and a stream of zeros is always
 /// an empty tar.
 pub(crate) fn may_be_empty_tar(path: &Path) -> bool {
-    // Memory for files is no device.
+    // /dev/shm has files in memory, not devices.
     (path.starts_with("/dev") && !path.starts_with("/dev/shm"))
         || path == Path::new("standard input")
         || FileKind::of_path(path).is_some_and(FileKind::is_tar)

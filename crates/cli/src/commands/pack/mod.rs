@@ -4,6 +4,7 @@ mod attributes;
 mod codec_errors;
 mod details;
 mod erofs;
+mod in_pln;
 mod lrz;
 mod manifest;
 pub(super) mod options;
@@ -15,16 +16,14 @@ mod tar;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{
-    AroundPln, FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary,
-};
+use packline::requests::{FileKind, ImageOptions, ImageRequest, OciPlace, PackContainer, PackRequest, PackSummary};
 use packline::{Container, Output, Resources, Source};
 use packline_manifests::{MtreeSource, PseudoFile, PseudoSource};
 use packline_tree::Patterns;
 
 use crate::args::cache::CacheOptions;
 use crate::args::image::PlnOpener;
-use crate::args::keys::{OpeningKeys, RECIPIENTS, RecipientOptions};
+use crate::args::keys::{OpeningKeys, RecipientOptions};
 use crate::args::run_options::{Machine, Reporting, SchedulingOptions};
 use crate::args::value::{number, text};
 use crate::args::verity::PackVerity;
@@ -373,41 +372,6 @@ impl Pack {
         }
         let explained = |error| Failure::usage(format!("{error}; --format chooses the container for any name"));
         self.output.format.map_or_else(named, Ok).map_err(explained)
-    }
-
-    /// Whether the image or tar becomes the content of a .pln file.
-    fn is_in_pln(&self) -> bool {
-        FileKind::of_path(self.image()) == Some(FileKind::Pln)
-    }
-
-    /// Returns the name of the output without the ending of a .pln file around it.
-    fn inner_name(&self) -> PathBuf {
-        if self.is_in_pln() { self.image().with_extension("") } else { self.image().to_path_buf() }
-    }
-
-    /// Returns the .pln file around the output, if its name asks for one.
-    fn around(&self, invocation: &Invocation, io: &Io) -> Result<Option<AroundPln>, Failure> {
-        if !self.is_in_pln() {
-            let given = RECIPIENTS.iter().find(|long| invocation.has(long));
-            return match given {
-                Some(long) => Err(wrong(long, "works only if IMAGE is a .pln file, such as x.sqfs.pln")),
-                None => Ok(None),
-            };
-        }
-        if self.verity.is_given() {
-            return Err(wrong("verity", "cannot be used for an image in a .pln file, which the kernel does not read"));
-        }
-        Ok(Some(AroundPln::new(self.recipients.recipients(&self.keys, false, io)?)?))
-    }
-
-    /// Whether the output is encrypted. A cache would store its blocks without encryption.
-    fn encrypts(&self, invocation: &Invocation) -> Result<bool, Failure> {
-        let encrypts =
-            self.is_in_pln() && RECIPIENTS.iter().chain(&["passphrase-file"]).any(|long| invocation.has(long));
-        if encrypts && invocation.has("cache") {
-            return Err(wrong("cache", "would store the blocks of the image without encryption"));
-        }
-        Ok(encrypts)
     }
 
     /// Returns whether the name is that of a system image with a hash tree, as systemd names them.

@@ -222,7 +222,7 @@ impl Command for Unpack {
     }
 }
 
-/// What is unpacked, for messages.
+/// The formats that are unpacked, for messages.
 const READ: &str = "a SquashFS or EROFS image, a tar, a cpio or zip archive, a .lrz or a .pln file";
 /// The options with an effect on a .lrz file.
 const OF_LRZ: [&str; 7] = ["to", "force", "quiet", "no-progress", "json", "jobs", "mem"];

@@ -56,7 +56,7 @@ fn described(sandbox: &Sandbox) {
     assert_eq!(labels, ["Format", "Tag", "Platform", "Manifest", "Config", "Layers", "Layer 1", "Layer 2"], "{text}");
     assert!(text.contains("Platform:    linux/amd64\n") && text.contains(" (gzip), sha256:"), "{text}");
     assert!(text.contains(" (not compressed), sha256:") && text.contains(", application/vnd.oci.image.layer.v1.tar\n"));
-    let object: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "oci:oci:lid"]).text()).unwrap();
+    let object: Value = serde_json::from_str(&sandbox.good(&["info", "--json", "oci:oci:lid:2"]).text()).unwrap();
     assert_eq!(object["format"], "oci");
     assert_eq!(object["tags"], json!(["quay.io/a/lid:2"]));
     let layer = &object["layers"][0];

@@ -161,7 +161,7 @@ fn a_reader_that_ends_early_is_an_error() {
         "unpack -q x.tar -",
         "compress -q --stdout x.tar",
     ] {
-        let line = format!("{{ $P {command}; echo $? > status; }} 2> message | head -c 10 > part");
+        let line = format!("{{ $P {command} && s=0 || s=$?; echo $s > status; }} 2> message | head -c 10 > part");
         shell(sandbox, &line);
         assert_eq!(sandbox.read_text("status"), "1\n", "{command}");
         let message = sandbox.read_text("message");
@@ -170,8 +170,8 @@ fn a_reader_that_ends_early_is_an_error() {
             "{command}: {message}"
         );
     }
-    // Who reads a content may want only its start.
-    shell(sandbox, "{ $P cat x.sqfs file; echo $? > status; } | head -c 10 > part");
+    // A reader of a content may want only its start.
+    shell(sandbox, "{ $P cat x.sqfs file && s=0 || s=$?; echo $s > status; } | head -c 10 > part");
     assert_eq!(sandbox.read_text("status"), "0\n");
 }
 
@@ -191,7 +191,7 @@ fn holes_of_erofs_images_are_holes_of_the_tar() {
         sandbox.good(&["pack", "-qf", "x.erofs", "packed.tar"]);
         for tar in ["unpacked.tar", "packed.tar"] {
             let size = sandbox.read(tar).len();
-            assert!(size < 4_000_000, "{kernel}: {tar} has {size} bytes");
+            assert!(size < 5_000_000, "{kernel}: {tar} has {size} bytes");
             shell(
                 &sandbox,
                 &format!(

@@ -165,7 +165,7 @@ fn a_tar_without_an_end_mark_is_read_with_a_warning() {
     assert!(!sandbox.good(&["unpack", "x.tar", "whole"]).stderr.contains("end mark"));
 }
 
-/// Memory for files is in /dev, but no device: zeros before an image are no empty tar there.
+/// /dev has a directory of files in memory. Zeros before an image in such a file are not an empty tar.
 #[test]
 fn an_image_after_zeros_below_dev_is_unpacked() {
     let Ok(top) = tempfile::tempdir_in("/dev/shm") else { return };

@@ -36,7 +36,7 @@ pub struct PlnReader {
     repaired: bool,
 }
 
-/// What is done about a damaged file.
+/// The repair of a damaged file.
 enum Repair {
     /// The file has no recovery data, is not to be repaired, or cannot be repaired.
     None,

@@ -285,7 +285,7 @@ impl Extraction {
         }
     }
 
-    /// The error for an entry below a name that is no directory.
+    /// The error for an entry below a name that does not belong to a directory.
     fn not_entered(&self, path: &[u8], refusal: &Refusal) -> Error {
         let what = "an entry is below it, and it, or a name in it, is a file or a symbolic link (expected directories); \
                     'packline pack' follows such links";

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use packline::requests::{ContentKind, ImagePlace, OciPlace, Platform, Stack};
 use packline::{Resources, Source};
 use packline_archives::Whiteouts;
-use packline_archives::decompress::{self, Limits};
+use packline_archives::decompress;
 use packline_tree::{DirectoryOptions, Patterns};
 
 use super::options::{Entries, Layout};
@@ -317,17 +317,26 @@ fn warn_of_container_image(directory: &Path, io: &mut Io) {
     }
 }
 
+/// The bytes of a SHA-256 hash in hexadecimal digits.
+const NAME: usize = 64;
+/// The bytes of a compressed tar that are read for its first name: a block of bzip2 has up to 900 KB.
+const COMPRESSED_MOST: usize = 1 << 20;
+
 /// Warns if a tar begins like an archive of a container image: its layers are packed as files.
 fn warn_of_container_archive(place: &ImagePlace, io: &mut Io) {
-    let mut head = [0; 64];
     // Opening a named pipe, as the look at the content does too, would take it from the source.
     let kind = place.content_kind().filter(|_| place.path.is_file());
-    let opened = File::open(&place.path).and_then(|file| match kind {
-        Some(ContentKind::Compressed(_)) => decompress::open(file, &Limits::default()),
-        _ => Ok(Box::new(file)),
-    });
-    let is_tar = matches!(kind, Some(ContentKind::Tar | ContentKind::Compressed(_)));
-    if !is_tar || opened.and_then(|mut tar| tar.read_exact(&mut head)).is_err() {
+    let most = match kind {
+        Some(ContentKind::Compressed(_)) => COMPRESSED_MOST,
+        Some(ContentKind::Tar) => NAME,
+        _ => return,
+    };
+    let mut head = Vec::new();
+    if File::open(&place.path).and_then(|file| file.take(most as u64).read_to_end(&mut head)).is_err() {
+        return;
+    }
+    let head = decompress::start_of(&head, NAME);
+    if head.len() < NAME {
         return;
     }
     let begins = |name: &str| head.starts_with(name.as_bytes());

@@ -303,8 +303,8 @@ fn rejects_options_that_fit_no_source() {
     let ran = sandbox.run(&["pack", "a", "none", "o.sqfs"]);
     assert!(ran.status != 0 && ran.stderr.contains("none: cannot open"), "{ran:?}");
     assert_eq!(
-        sandbox.bad(2, &["pack", "a", "o.lrz", "--remove", "x"]).trim(),
-        "packline: --remove: not supported for .lrz output"
+        sandbox.bad(2, &["pack", "a", "o.lrz", "--verify"]).trim(),
+        "packline: --verify: not supported for .lrz output"
     );
     sandbox.good(&["pack", "-q", "a", "b.tar", "o.sqfs", "--one-file-system", "--lenient", "--no-hard-links"]);
 }

@@ -195,7 +195,7 @@ fn holes_of_erofs_images_are_holes_of_the_tar() {
             shell(
                 &sandbox,
                 &format!(
-                    "rm -rf out; mkdir out; tar -xf {tar} -C out; diff -r t out; test $(stat -c %b out/hole) -lt 4000"
+                    "rm -rf out; mkdir out; tar -xf {tar} -C out; diff -r t out; test $(stat -c %b out/hole) -lt 5000"
                 ),
             );
         }

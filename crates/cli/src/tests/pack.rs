@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::harness::{
     self, ClosedPipe, Ran, SharedBuffer, assert_options_are, host, io, parse, run, run_on, sample, sample_tar, sandbox,
 };
+use crate::args::keys::{OPENING, RECIPIENTS};
 use crate::commands::pack::Pack;
 use crate::dispatch;
 use crate::host::Host;
@@ -128,8 +129,9 @@ fn image_named(sandbox: &Sandbox, name: &str, options: &[&str], tar: &[u8]) -> V
 #[test]
 fn every_option_is_tested() {
     let changing = CHANGING.iter().chain(OF_EROFS).map(|case| case.0);
-    // `tests/commands/pack/prepend.rs` tests the file before an image.
-    assert_options_are("pack", changing.chain(KEEPING.iter().copied()).chain(["prepend", "recovery"]));
+    // `tests/commands/pack/prepend.rs` tests the file before an image, and `tests/commands/encrypted_trees.rs` the keys.
+    let elsewhere = [&["prepend", "recovery"], &OPENING[..], &RECIPIENTS].concat();
+    assert_options_are("pack", changing.chain(KEEPING.iter().copied()).chain(elsewhere));
 }
 
 #[test]

@@ -38,7 +38,8 @@ pub fn start_of(head: &[u8], length: usize) -> Vec<u8> {
     }
     let Ok(mut decoder) = engine(format, &Limits::default()) else { return Vec::new() };
     let mut decoded = vec![0; length];
-    let (mut consumed, mut produced) = (0, 0);
+    let mut consumed = 0;
+    let mut produced = 0;
     while produced < length {
         // An error after the start is of no interest.
         let Ok(step) = decoder.step(&head[consumed..], &mut decoded[produced..], false) else { break };

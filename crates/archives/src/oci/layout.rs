@@ -163,7 +163,8 @@ impl Layout<'_> {
             match one.media_type.as_str() {
                 found if MANIFESTS.contains(&found) => {
                     let manifest = parse(self.name, &one.digest, &bytes)?;
-                    let (media_type, digest) = (one.media_type.clone(), one.digest.clone());
+                    let media_type = one.media_type.clone();
+                    let digest = one.digest.clone();
                     return Ok(Found { manifest, media_type, digest, chosen });
                 }
                 found if INDEXES.contains(&found) => from = parse::<Index>(self.name, &one.digest, &bytes)?.manifests,

@@ -36,7 +36,8 @@ struct Content {
 impl Content {
     /// Reads with one reader for each worker, or fewer if the memory limit demands it.
     fn new(reader: PlnReader, resources: &Resources) -> Content {
-        let (size, record_bytes) = (reader.size(), reader.record_bytes());
+        let size = reader.size();
+        let record_bytes = reader.record_bytes();
         let affordable = resources.memory.map_or(u64::MAX, |limit| limit / PARTS / (RECORDS_OF_READER * record_bytes));
         let count = affordable.min(resources.workers as u64).clamp(1, READERS as u64);
         let others = (1..count).map(|_| reader.another()).collect::<Vec<_>>();

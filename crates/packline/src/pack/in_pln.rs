@@ -72,7 +72,8 @@ pub fn pack_in_pln(
         return Err(Error::Request { what, expected: "a directory of temporary files".to_string() });
     };
     let of_scratch = |action| {
-        let (path, scratch) = (path.clone(), scratch.clone());
+        let path = path.clone();
+        let scratch = scratch.clone();
         move |cause| Error::Output { path, action, cause: ScratchError::wrap(&scratch, cause) }
     };
     let waiting = Waiting::create(&scratch, around.recipients.is_some()).map_err(of_scratch("cannot create"))?;

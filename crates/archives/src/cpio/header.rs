@@ -2,7 +2,7 @@
 
 use packline_tree::Device;
 
-/// Size of the largest header in bytes, and of the smallest.
+/// The size of the largest header in bytes.
 pub(super) const LARGEST: usize = NEW;
 /// The size of the header of newc and crc.
 const NEW: usize = 110;
@@ -119,7 +119,7 @@ fn new(form: Form, fields: &[u8]) -> Option<Header> {
     })
 }
 
-/// The numbers of odc: 8 of 6 digits, of which the last has 11, then 6 and 11.
+/// The numbers of odc: 7 of 6 digits, then 3 of 11, 6 and 11 digits.
 fn portable(fields: &[u8]) -> Option<Header> {
     let mut rest = fields;
     let mut next = |digits: usize| {
@@ -129,7 +129,9 @@ fn portable(fields: &[u8]) -> Option<Header> {
     };
     let [device, inode, mode, uid, gid, links, r_device] =
         [next(6)?, next(6)?, next(6)?, next(6)?, next(6)?, next(6)?, next(6)?];
-    let (mtime, name_size, size) = (next(11)?, next(6)?, next(11)?);
+    let mtime = next(11)?;
+    let name_size = next(6)?;
+    let size = next(11)?;
     Some(Header {
         form: Form::Portable,
         number: FileNumber { device: (0, device as u32), inode },

@@ -38,7 +38,8 @@ fn named(name: &str, inode: u32, links: u32, content: &str) -> Draft {
 impl Draft {
     fn bytes(&self) -> Vec<u8> {
         let (major, minor) = self.device;
-        let (size, name_size) = (self.content.len() as u32, self.name.len() as u32);
+        let size = self.content.len() as u32;
+        let name_size = self.name.len() as u32;
         let numbers =
             [self.inode, self.mode, 5, 6, self.links, 1_000_000_000, size, 8, 1, major, minor, name_size, self.check];
         let numbers: String = numbers.iter().map(|number| format!("{number:08X}")).collect();
@@ -52,7 +53,8 @@ impl Draft {
     fn portable(&self) -> Vec<u8> {
         let Draft { inode, mode, links, name, content, device: (major, minor), .. } = self;
         let device = major << 8 | minor;
-        let (name_size, size) = (name.len(), content.len());
+        let name_size = name.len();
+        let size = content.len();
         let head = format!(
             "070707000010{inode:06o}{mode:06o}000005000006{links:06o}{device:06o}07346545000{name_size:06o}{size:011o}"
         );

@@ -148,7 +148,8 @@ fn an_installation_leaves_no_temporary_files() {
 #[test]
 fn a_failed_installation_changes_nothing() {
     let top = tempfile::tempdir().unwrap();
-    let (sources, prefix) = (top.path().join("sources"), top.path().join("prefix"));
+    let sources = top.path().join("sources");
+    let prefix = top.path().join("prefix");
     let shared = prefix.join(concat!("lib/libpackline.so.", env!("CARGO_PKG_VERSION")));
     fs::create_dir(&sources).unwrap();
     fs::copy(capi().join("packline.map"), sources.join("packline.map")).unwrap();

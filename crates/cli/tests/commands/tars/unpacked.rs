@@ -196,7 +196,13 @@ fn an_entry_replaces_one_of_another_kind() {
         assert_eq!(mode("out/d"), mode(&format!("{second}/d")), "{first}, {second}");
         shell(sandbox, &format!("diff -r --no-dereference {second}/d out/d || test -L out/d"));
     }
-    // What has entries is not removed.
+    shell(sandbox, "mkdir linked && echo content > linked/a && ln linked/a linked/d && rm -rf out && mkdir -p out/d");
+    shell(sandbox, "tar -C empty -cf x.tar d && tar -C linked -rf x.tar a d");
+    for place in ["out", "fresh"] {
+        sandbox.good(&["unpack", "-qf", "x.tar", place]);
+        shell(sandbox, &format!("test {place}/a -ef {place}/d"));
+    }
+    // A directory with entries is not removed.
     shell(sandbox, "tar -C full -cf x.tar d && tar -C file -rf x.tar d");
     assert!(sandbox.bad(1, &["unpack", "-q", "x.tar", "kept"]).contains("kept/d: cannot remove: Directory not empty"));
     shell(sandbox, "tar -C link -cf x.tar d && tar -C full -rf x.tar d/e/f");

@@ -39,23 +39,31 @@ impl Extraction {
         }
     }
 
-    /// Creates a hard link, or a copy if the destination does not support hard links.
+    /// Creates a hard link, or a copy if the destination does not support hard links. As other entries, it replaces an earlier one when it is
+    /// complete.
     fn try_link(&mut self, path: &[u8], target: &[u8]) -> Result<(), Refusal> {
-        let ((parent, name), (target_parent, target_name)) = (split(path), split(target));
-        let to = self.open(parent)?;
+        let parent = split(path).0;
+        if self.present.as_ref().is_none_or(|(present, _)| present != parent) {
+            let opened = self.open(parent)?;
+            self.stand_in(parent, opened);
+        }
+        let (target_parent, target_name) = split(target);
         let from = self.open(target_parent)?;
-        let linked = match from.link(target_name, &to, name) {
-            Err(Refusal::Os(_, Errno::EXIST)) if path != target => {
-                to.unlink(name)?;
-                from.link(target_name, &to, name)
-            }
-            Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
-            linked => linked,
+        if path == target {
+            // The name must not be removed to be made again.
+            return match from.link(target_name, &from, target_name) {
+                Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),
+                linked => linked,
+            };
+        }
+        let Err(refusal) = self.make_or_replace(path, &|place, name| from.link(target_name, place, name)) else {
+            return self.put_in_place(path);
         };
-        let Err(refusal) = linked else { return Ok(()) };
-        if !refusal.is_unlinkable() || from.copy_entry(target_name, &to, name).is_err() {
+        let mut copied = || self.make_or_replace(path, &|place, name| from.copy_entry(target_name, place, name));
+        if !refusal.is_unlinkable() || copied().is_err() {
             return Err(refusal);
         }
+        self.put_in_place(path)?;
         self.counts.hard_links_copied += 1;
         let warning = Warning::not_linked(&self.path(path), &refusal);
         self.tell(warning);

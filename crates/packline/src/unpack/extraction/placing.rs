@@ -51,7 +51,8 @@ impl Extraction {
         made.map_err(|refusal| self.refused(path, refusal))
     }
 
-    fn make_or_replace<T>(
+    /// As [`Extraction::make`], with the failed system call.
+    pub(super) fn make_or_replace<T>(
         &mut self,
         path: &[u8],
         make: &impl Fn(&Directory, &[u8]) -> Result<T, Refusal>,
@@ -71,6 +72,11 @@ impl Extraction {
 
     /// Gives an entry its name.
     pub(super) fn settle(&mut self, path: &[u8]) -> Result<(), Error> {
+        self.put_in_place(path).map_err(|refusal| self.refused(path, refusal))
+    }
+
+    /// As [`Extraction::settle`], with the failed system call.
+    pub(super) fn put_in_place(&mut self, path: &[u8]) -> Result<(), Refusal> {
         if self.staging.is_none() {
             return Ok(());
         }
@@ -81,7 +87,7 @@ impl Extraction {
         };
         // Renaming does nothing between two names of one file, and a failed renaming must not leave the temporary name.
         self.give_up(path);
-        settled.map_err(|refusal| self.refused(path, refusal))
+        settled
     }
 
     fn rename(&self, path: &[u8]) -> Result<(), Refusal> {

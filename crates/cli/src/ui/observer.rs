@@ -66,19 +66,17 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
     run_pack_listing(request, style, Listings::default(), io)
 }
 
-/// Packs like [`run_pack`], into a .pln file.
+/// Packs like [`run_pack`], into a .pln file, which the result always has.
 pub fn run_pack_in_pln(
     request: PackRequest,
     around: AroundPln,
     style: OutputStyle,
     io: &mut Io,
-) -> Result<(PackSummary, Written), Failure> {
+) -> Result<Done, Failure> {
     let pack = |request, observer: &mut dyn Observer| {
         packline::requests::pack_in_pln(request, around, observer).map(|(packed, written)| (packed, Some(written)))
     };
-    let (packed, written) = run_pack_by(pack, request, style, Listings::default(), io)?;
-    let written = written.ok_or_else(|| Failure::failed("the .pln file was not written"))?;
-    Ok((packed, written))
+    run_pack_by(pack, request, style, Listings::default(), io)
 }
 
 /// Packs like [`run_pack`], and writes the lists of squashfs-tools to files.
@@ -94,7 +92,7 @@ pub fn run_pack_listing(
 }
 
 /// A summary, and the .pln file around the image.
-type Done = (PackSummary, Option<Written>);
+pub type Done = (PackSummary, Option<Written>);
 
 fn run_pack_by(
     pack: impl FnOnce(PackRequest, &mut dyn Observer) -> Result<Done, packline::Error>,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use packline_erofs::Place;
 use packline_image::{OpenedImage, Output};
 use packline_runtime::{FileIdentity, FileStamp, Resources, must_differ};
+#[cfg(any(feature = "lrz", feature = "pln"))]
+use packline_runtime::{OutputFile, Temporaries};
 
 use super::entries::EntrySetup;
 use super::image_options::ImageOptions;
@@ -12,6 +14,8 @@ use super::request::ImageRequest;
 use super::target::PackTarget;
 use crate::error::Error;
 use crate::sources::changes::Unsupported;
+#[cfg(any(feature = "lrz", feature = "pln"))]
+use crate::sources::directory::leave_out;
 use crate::sources::source::Source;
 
 /// Whether a pack stores contents, or only lists entries.
@@ -95,6 +99,20 @@ pub(super) fn refuse_input(source: &Source, output: &Path, may_replace_images: b
         }
         _ => Ok(()),
     }
+}
+
+/// Prepares a source for an output that is written only after the source was read. Rejects an output that cannot be written, or that is
+/// read, before anything is read, and leaves the output out of the directories that are read.
+///
+/// # Errors
+/// [`Error::Exists`] for an output that exists, unless it may be replaced; [`Error::Target`] for one that is read; [`Error::Output`] if no file can be created there.
+#[cfg(any(feature = "lrz", feature = "pln"))]
+pub(super) fn prepare_late_output(source: &mut Source, output: &Output) -> Result<(), Error> {
+    let Output::File { path, force } = output else { return Ok(()) };
+    refuse_input(source, path, false)?;
+    drop(OutputFile::open(path, *force, &Temporaries::default())?);
+    source.for_each_directory(&mut |directory, options| leave_out(path, directory, options));
+    Ok(())
 }
 
 /// Rejects a device without contents for it, and what contents on a device do not have.

@@ -3,7 +3,7 @@
 //! A .pln file is written from front to back, and the superblock of an image is written last. So the image or tar waits in an unnamed file
 //! until it is complete. If the .pln file is encrypted, so is that file, with a key that exists only in this process.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 use packline_image::Output;
 use packline_pln::{WriteOptions, Written};
 use packline_runtime::escape::Escape;
-use packline_runtime::{Exists, FileInput, Input as ReadAt, Observer, ScratchError, unnamed_temp_file};
+use packline_runtime::{FileInput, Input as ReadAt, Observer, ScratchError, unnamed_temp_file};
 
-use super::describe::refuse_input;
+use super::describe::prepare_late_output;
 use super::request::{PackContainer, PackRequest};
 use super::summary::PackSummary;
 use super::tar::{TarWork, pack_tar};
 use super::target::{PackTarget, SeekableStream};
 use super::{ImageWork, pack_image};
+#[cfg(feature = "lrz")]
 use crate::container::by_name::Container;
 use crate::container::input::Input;
 use crate::error::Error;
-use crate::sources::directory::leave_out;
 use crate::streams::encrypted::Recipients;
 use crate::streams::pln::pln_compress;
 use crate::streams::request::CompressRequest;
@@ -60,13 +60,7 @@ pub fn pack_in_pln(
     let PackRequest { mut source, target, container, resources, temporaries } = request;
     let (Output::File { path, .. } | Output::Stream(path, _)) = &target;
     let path = path.clone();
-    if let Output::File { path, force } = &target {
-        refuse_input(&source, path, false)?;
-        if !force && fs::symlink_metadata(path).is_ok() {
-            return Err(Exists::File(path.clone()).into());
-        }
-        source.for_each_directory(&mut |directory, options| leave_out(path, directory, options));
-    }
+    prepare_late_output(&mut source, &target)?;
     let Some(scratch) = resources.scratch.clone() else {
         let what = format!("{}: an image that waits in a file", path.escaped());
         return Err(Error::Request { what, expected: "a directory of temporary files".to_string() });

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "lrz")]
 use packline_image::Output;
 use packline_image::{OpenedImage, metadata_cache};
-#[cfg(feature = "lrz")]
-use packline_runtime::OutputFile;
 use packline_runtime::{Observer, Resources, Temporaries, unnamed_temp_file};
 
 #[cfg(feature = "lrz")]
-use super::describe::refuse_input;
+use super::describe::prepare_late_output;
 use super::request::ImageRequest;
 #[cfg(feature = "lrz")]
 use super::request::{LrzRequest, TarRequest};
@@ -62,7 +60,7 @@ pub fn temporary_image(
 /// As [`pack`](super::pack); [`Error::Target`] without a directory for temporary files.
 #[cfg(feature = "lrz")]
 pub(super) fn source_of_lrz(
-    source: Source,
+    mut source: Source,
     output: &Output,
     lrz: &mut LrzRequest,
     resources: &Resources,
@@ -71,11 +69,7 @@ pub(super) fn source_of_lrz(
     if matches!(source, Source::Directory { .. } | Source::TarFile { .. } | Source::TarStream { .. }) {
         return Ok(source);
     }
-    if let Output::File { path, force } = output {
-        refuse_input(&source, path, false)?;
-        // An output that must not be replaced is reported before anything is read.
-        drop(OutputFile::open(path, *force, &Temporaries::default())?);
-    }
+    prepare_late_output(&mut source, output)?;
     let name = PathBuf::from(source.name());
     let directory = scratch_for(&name, resources)?;
     let refused = |cause| no_file(directory, cause);

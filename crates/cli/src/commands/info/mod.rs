@@ -50,7 +50,7 @@ pub struct Info {
 }
 
 /// The help of the operand.
-const IMAGE: &str = "An image, a block device with an image, a tar, a cpio or zip archive, a .lrz, .pln or .pld file, recovery data, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG]), or a URL; - for standard input";
+const IMAGE: &str = "An image, a block device with an image, a tar, a cpio or zip archive, a .lrz, .pln or .pld file, recovery data, a container image (oci:DIR[:TAG], oci-archive:FILE[:TAG], docker-archive:FILE[:TAG] or docker://IMAGE), or a URL; - for standard input";
 
 impl Command for Info {
     const NAME: &'static str = "info";

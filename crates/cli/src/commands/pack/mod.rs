@@ -182,7 +182,7 @@ impl Command for Pack {
             run.errors
         } else {
             let done = match around {
-                Some(around) => run_pack_in_pln(request, around, style, io).map(|(packed, pln)| (packed, Some(pln))),
+                Some(around) => run_pack_in_pln(request, around, style, io),
                 None => run_pack(request, style, io).map(|packed| (packed, None)),
             };
             let (packed, pln) = done.map_err(|failure| self.explain(failure))?;

@@ -366,13 +366,12 @@ impl Unpack {
 
 /// Returns a name without the ending of its format, including .tar and .erofs; `None` without such an ending, and if nothing would remain.
 fn without_ending(name: &Path) -> Option<PathBuf> {
-    FileKind::of_path(name)?;
+    let kind = FileKind::of_path(name)?;
     let stem = PathBuf::from(name.file_stem()?);
-    let inner = FileKind::of_path(&stem);
-    let is_ending = match FileKind::of_path(name) {
-        Some(FileKind::Pln) => return without_ending(&stem).or(Some(stem)),
-        _ => matches!(inner, Some(FileKind::Tar(_) | FileKind::Erofs)),
-    };
+    if kind == FileKind::Pln {
+        return without_ending(&stem).or(Some(stem));
+    }
+    let is_ending = matches!(FileKind::of_path(&stem), Some(FileKind::Tar(_) | FileKind::Erofs));
     if is_ending { stem.file_stem().map(PathBuf::from) } else { Some(stem) }
 }
 

@@ -242,6 +242,11 @@ fn any_source_becomes_a_lrz_file() {
     assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\n");
     sandbox.good(&["pack", "-qf", "--overlay", "one", "two", "x.lrz"]);
     assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\nb\nc\n");
+    for _ in 0..2 {
+        sandbox.good(&["pack", "-qf", "--overlay", "one", "two", "two/x.lrz"]);
+        assert_eq!(sandbox.good(&["list", "two/x.lrz"]).text(), ".\na\nb\nc\n", "the output is left out");
+    }
+    sandbox.remove("two/x.lrz");
     sandbox.good(&["pack", "-qf", "one/a", "two", "x.lrz"]);
     assert_eq!(sandbox.good(&["list", "x.lrz"]).text(), ".\na\ntwo\ntwo/c\n");
     let message = sandbox.bad(1, &["pack", "one.sqfs", "x.lrz"]);

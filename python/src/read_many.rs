@@ -18,8 +18,8 @@ use crate::arguments::PathArgument;
 use crate::failure::{internal, invalid, not_started};
 use crate::file::{ContentFault, bytes, check_limit, content};
 
-/// Files that are opened at a time.
-const BATCH: usize = 4096;
+/// Files that are opened at a time, each with about 1 KiB of memory. In a random order a block is decoded once for all its files of a batch.
+const BATCH: usize = 16_384;
 /// Bytes of content that are read at a time, unless one file has more.
 const BATCH_BYTES: u64 = 64 << 20;
 /// Files of one job.

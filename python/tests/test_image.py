@@ -202,7 +202,7 @@ class Reading(inputs.TestCase):
     def test_a_forked_process_reads_with_the_objects_of_its_parent(self):
         """Its parent's threads do not exist there: waiting for them would last forever."""
         for image in self.images():
-            pairs = image.read_many(["etc/hostname"] * 9000, workers=2)
+            pairs = image.read_many(["etc/hostname"] * 20_000, workers=2)
             next(pairs)
             child = os.fork()
             if child == 0:
@@ -212,11 +212,11 @@ class Reading(inputs.TestCase):
                     rest = sum(1 for _ in pairs)
                     del pairs
                     read = dict(image.read_many(["etc/hostname"], workers=2))
-                    os._exit(0 if (rest, read) == (8999, {"etc/hostname": b"box\n"}) else 1)
+                    os._exit(0 if (rest, read) == (19_999, {"etc/hostname": b"box\n"}) else 1)
                 finally:
                     os._exit(2)
             self.assertEqual(os.waitpid(child, 0)[1], 0)
-            self.assertEqual(sum(1 for _ in pairs), 8999)
+            self.assertEqual(sum(1 for _ in pairs), 19_999)
 
     def test_images_of_paths_can_be_pickled(self):
         for image in self.images():

@@ -1,12 +1,13 @@
 //! A temporary file whose bytes are encrypted with a key that exists only in this process.
 //!
 //! The file has no name and only this process reads it, so its bytes are not authenticated. Each byte is encrypted by the position of the byte, with the
-//! output of keyed BLAKE3. Two versions of a byte that are both stored would give away how they differ. So the first bytes, where writers of
-//! images complete the superblock at the end, stay in memory.
+//! output of keyed BLAKE3. Two versions of a byte that are both stored would give away how they differ. So the first bytes of an image, where
+//! writers complete the superblock at the end, stay in memory. The bytes before the image are written once.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use packline_runtime::{Input, seek_position};
 use crate::Error;
 use crate::cipher::FileKey;
 
-/// The first bytes, which stay in memory.
+/// The first bytes of the image, which stay in memory.
 const HEAD: usize = 4096;
 /// Bytes that are encrypted at a time.
 const STEP: usize = 64 << 10;
@@ -25,21 +26,23 @@ const STEP: usize = 64 << 10;
 pub struct PrivateFile {
     file: File,
     keystream: blake3::OutputReader,
+    /// Offset of the image. The head begins here.
+    start: u64,
     head: Mutex<Vec<u8>>,
     size: AtomicU64,
 }
 
 impl PrivateFile {
-    /// Encrypts what is written to `file`, which must be empty, with a random key.
+    /// Encrypts what is written to `file`, which must be empty, with a random key. `start` is the offset of the image.
     ///
     /// # Errors
     /// [`Error::Randomness`] if the system gives no random bytes.
-    pub fn new(file: File) -> Result<Arc<PrivateFile>, Error> {
+    pub fn new(file: File, start: u64) -> Result<Arc<PrivateFile>, Error> {
         let key = FileKey::random()?;
         let mut keyed = [0; 32];
         keyed.copy_from_slice(key.bytes());
         let keystream = blake3::Hasher::new_keyed(&keyed).finalize_xof();
-        Ok(Arc::new(PrivateFile { file, keystream, head: Mutex::default(), size: AtomicU64::new(0) }))
+        Ok(Arc::new(PrivateFile { file, keystream, start, head: Mutex::default(), size: AtomicU64::new(0) }))
     }
 
     fn head(&self) -> MutexGuard<'_, Vec<u8>> {
@@ -58,32 +61,58 @@ impl PrivateFile {
         }
     }
 
+    /// Which of `length` bytes at `offset` are in the head.
+    fn in_head(&self, offset: u64, length: usize) -> Range<usize> {
+        let within = |border: u64| border.saturating_sub(offset).min(length as u64) as usize;
+        within(self.start)..within(self.start.saturating_add(HEAD as u64))
+    }
+
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (first, rest) = bytes.split_at(split(offset, bytes.len()));
-        if !first.is_empty() {
-            let start = offset as usize;
+        let range = self.in_head(offset, bytes.len());
+        self.seal(offset, &bytes[..range.start])?;
+        if !range.is_empty() {
+            let start = (offset + range.start as u64 - self.start) as usize;
             let mut head = self.head();
-            let length = head.len().max(start + first.len());
+            let length = head.len().max(start + range.len());
             head.resize(length, 0);
-            head[start..start + first.len()].copy_from_slice(first);
+            head[start..start + range.len()].copy_from_slice(&bytes[range.clone()]);
         }
-        let mut at = offset + first.len() as u64;
-        let mut sealed = Vec::with_capacity(rest.len().min(STEP));
-        for part in rest.chunks(STEP) {
+        self.seal(offset + range.end as u64, &bytes[range.end..])?;
+        self.size.fetch_max(offset + bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Stores bytes outside of the head.
+    fn seal(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut at = offset;
+        let mut sealed = Vec::with_capacity(bytes.len().min(STEP));
+        for part in bytes.chunks(STEP) {
             sealed.clear();
             sealed.extend_from_slice(part);
             self.apply(at, &mut sealed);
             self.file.write_all_at(&sealed, at)?;
             at += part.len() as u64;
         }
-        self.size.fetch_max(at, Ordering::Relaxed);
         Ok(())
     }
-}
 
-/// How many of `length` bytes at `offset` are in the head.
-fn split(offset: u64, length: usize) -> usize {
-    (HEAD as u64).saturating_sub(offset).min(length as u64) as usize
+    /// Stores zeros from the end of the file to the image, if a write at `position` passes over them.
+    fn fill(&self, position: u64) -> io::Result<()> {
+        let zeros = [0; STEP];
+        while self.size() < position.min(self.start) {
+            let missing = (position.min(self.start) - self.size()).min(STEP as u64);
+            self.write(self.size(), &zeros[..missing as usize])?;
+        }
+        Ok(())
+    }
+
+    /// Whether a write at `position` leaves no hole and stores nothing before the image twice.
+    fn may_write(&self, position: u64) -> bool {
+        if position < self.start {
+            return position >= self.size();
+        }
+        position <= self.size().max(self.start.saturating_add(HEAD as u64))
+    }
 }
 
 impl Input for PrivateFile {
@@ -96,9 +125,11 @@ impl Input for PrivateFile {
         if end.is_none_or(|end| end > self.size()) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let (first, rest) = buffer.split_at_mut(split(offset, buffer.len()));
+        let range = self.in_head(offset, buffer.len());
+        let (before, rest) = buffer.split_at_mut(range.start);
+        let (first, after) = rest.split_at_mut(range.len());
         if !first.is_empty() {
-            let start = offset as usize;
+            let start = (offset + range.start as u64 - self.start) as usize;
             let head = self.head();
             // Bytes that were passed over are zeros.
             let known = head.get(start..).unwrap_or_default();
@@ -106,9 +137,10 @@ impl Input for PrivateFile {
             first[..length].copy_from_slice(&known[..length]);
             first[length..].fill(0);
         }
-        let at = offset + first.len() as u64;
-        self.file.read_exact_at(rest, at)?;
-        self.apply(at, rest);
+        for (at, part) in [(offset, before), (offset + range.end as u64, after)] {
+            self.file.read_exact_at(part, at)?;
+            self.apply(at, part);
+        }
         Ok(())
     }
 }
@@ -119,8 +151,8 @@ impl fmt::Debug for PrivateFile {
     }
 }
 
-/// Writes and reads a [`PrivateFile`] from a position on. No byte may be passed over, except in the first 4096 bytes: a hole would be
-/// decrypted like other bytes.
+/// Writes and reads a [`PrivateFile`] from a position on. No byte may be passed over, except before the image and in its first 4096 bytes: a
+/// hole would be decrypted like other bytes. Bytes before the image are written once.
 #[derive(Debug, Clone)]
 pub struct PrivateWriter {
     file: Arc<PrivateFile>,
@@ -136,9 +168,10 @@ impl PrivateWriter {
 
 impl Write for PrivateWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.position > self.file.size().max(HEAD as u64) {
+        if !self.file.may_write(self.position) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        self.file.fill(self.position)?;
         self.file.write(self.position, bytes)?;
         self.position += bytes.len() as u64;
         Ok(bytes.len())
@@ -175,7 +208,7 @@ mod tests {
     #[test]
     fn bytes_are_read_as_written_and_stored_encrypted() {
         let stored = tempfile::tempfile().unwrap();
-        let file = PrivateFile::new(stored.try_clone().unwrap()).unwrap();
+        let file = PrivateFile::new(stored.try_clone().unwrap(), 0).unwrap();
         let mut writer = PrivateWriter::new(Arc::clone(&file));
         let mut content = Random::new(7).prose(3 * STEP + 1001);
         for part in content.chunks(10_007) {
@@ -207,7 +240,7 @@ mod tests {
     fn two_files_have_different_keys_and_nothing_is_passed_over() {
         let files = [(); 2].map(|()| tempfile::tempfile().unwrap());
         for stored in &files {
-            let file = PrivateFile::new(stored.try_clone().unwrap()).unwrap();
+            let file = PrivateFile::new(stored.try_clone().unwrap(), 0).unwrap();
             let mut writer = PrivateWriter::new(Arc::clone(&file));
             writer.seek(SeekFrom::Start(HEAD as u64)).unwrap();
             writer.write_all(b"the same content").unwrap();
@@ -223,5 +256,35 @@ mod tests {
             sealed
         });
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn the_head_is_at_the_start_of_the_image() {
+        for (before, start) in [(0, 5000), (5000, 5000), (0, 3 * STEP), (3 * STEP, 3 * STEP), (10, 4096)] {
+            let stored = tempfile::tempfile().unwrap();
+            let file = PrivateFile::new(stored.try_clone().unwrap(), start as u64).unwrap();
+            let mut writer = PrivateWriter::new(Arc::clone(&file));
+            let mut content = vec![0; start + 96];
+            content[..before].copy_from_slice(&Random::new(1).prose(before));
+            writer.write_all(&content[..before]).unwrap();
+            // The superblock is passed over, and written last.
+            let data = Random::new(2).prose(STEP);
+            content.extend_from_slice(&data);
+            writer.seek(SeekFrom::Start(start as u64 + 96)).unwrap();
+            writer.write_all(&data).unwrap();
+            writer.seek(SeekFrom::Start(start as u64)).unwrap();
+            writer.write_all(b"superblock").unwrap();
+            content[start..start + 10].copy_from_slice(b"superblock");
+            for (from, length) in [(0, content.len()), (start.saturating_sub(3), 9), (start + 4090, 20)] {
+                let mut read = vec![1; length];
+                file.read_at(from as u64, &mut read).unwrap();
+                assert!(read == content[from..from + length], "{before} {start}: {from}");
+            }
+            let mut sealed = vec![1; HEAD];
+            stored.read_exact_at(&mut sealed, start as u64).unwrap();
+            assert!(sealed.iter().all(|byte| *byte == 0), "the first bytes of the image are in memory");
+            writer.seek(SeekFrom::Start(0)).unwrap();
+            assert_eq!(writer.write(b"x").unwrap_err().kind(), io::ErrorKind::InvalidInput, "nothing is stored twice");
+        }
     }
 }

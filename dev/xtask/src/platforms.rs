@@ -1,5 +1,5 @@
-//! `cargo xtask platforms`: the golden outputs on other processors. A static build for each processor runs under qemu's user emulation, and
-//! its outputs must have the recorded hashes. A build for x86-64 recorded them on a processor with AVX2.
+//! `cargo xtask platforms`: the golden outputs on other processors. A build for each processor, static where it can be, runs under qemu's user
+//! emulation, and its outputs must have the recorded hashes. A build for x86-64 recorded them on a processor with AVX2.
 //!
 //! The builds have the development profile: it checks sums for overflow, which depends on the width of words, and it compiles quickly.
 
@@ -77,9 +77,11 @@ fn try_one(platform: &Platform, options: &Options) -> Result<(), String> {
         return Err(format!("missing: {}", missing.join("; ")));
     }
     let binary = build(platform)?;
-    let runner = if runs_here(platform, &binary) { "" } else { platform.emulator };
-    golden::run(&golden::Options::of(with_runner(runner, &binary)?, &options.lines))?;
-    if options.tests { unit_tests(platform, runner) } else { Ok(()) }
+    let runner = if runs_here(platform, &binary) { String::new() } else { emulator(platform) };
+    let script = with_runner(&runner, &binary)?;
+    shell::output(Command::new(&script).arg("--version"))?;
+    golden::run(&golden::Options::of(script, &options.lines))?;
+    if options.tests { unit_tests(platform, &runner) } else { Ok(()) }
 }
 
 /// Whether this machine runs a program of another platform without emulation: processors with 64 bits can have a mode with 32 bits. Programs
@@ -88,7 +90,13 @@ fn runs_here(platform: &Platform, binary: &Path) -> bool {
     !platform.is_here() && shell::output(Command::new(binary).arg("--version")).is_ok()
 }
 
-/// Builds a static binary, so that the emulator needs no libraries of the processor.
+/// The command before a program of the platform.
+fn emulator(platform: &Platform) -> String {
+    let name = platform.emulator;
+    platform.libraries.map_or(name.to_owned(), |directory| format!("{name} -L {directory}"))
+}
+
+/// Builds a binary. Most are static, so that the emulator needs no libraries of the processor.
 fn build(platform: &Platform) -> Result<PathBuf, String> {
     let mut command = shell::cargo();
     command.args(["build", "--locked", "--package", "packline-cli", "--target", platform.triple]);
@@ -100,14 +108,15 @@ fn target() -> PathBuf {
     environment::target_directory().join("platforms")
 }
 
-/// Lets cargo build static programs of a platform.
+/// Lets cargo build programs of a platform.
 fn configured<'a>(command: &'a mut Command, platform: &Platform) -> &'a mut Command {
     platform.configure(command);
-    command.env("RUSTFLAGS", "-Ctarget-feature=+crt-static").env("CARGO_TARGET_DIR", target());
+    let flags = if platform.libraries.is_none() { "-Ctarget-feature=+crt-static" } else { "" };
+    command.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target());
     command.env("CARGO_PROFILE_DEV_DEBUG", "false").env("CARGO_INCREMENTAL", "0")
 }
 
-/// Writes a program that runs a binary. `runner` is empty, or the name of an emulator.
+/// Writes a program that runs a binary. `runner` is empty, or the command of an emulator.
 fn with_runner(runner: &str, binary: &Path) -> Result<PathBuf, String> {
     use std::os::unix::fs::PermissionsExt as _;
     let script = binary.with_file_name("packline-emulated");

@@ -15,6 +15,8 @@ const OVERHEAD: usize = 128;
 #[derive(Default)]
 pub(super) struct Links {
     files: BTreeMap<FileNumber, Linked>,
+    /// The names that wait, each with its file. A name that a later entry has is not here any more.
+    waiting: BTreeMap<Bytes, FileNumber>,
     bytes: usize,
     /// Number of files so far.
     count: u64,
@@ -30,8 +32,8 @@ struct Linked {
 }
 
 enum State {
-    /// No name had content so far. The first name with its attributes, and the paths of the others.
-    Waiting { first: Box<Entry>, others: Vec<Bytes> },
+    /// No name had content so far. The first entry, and the paths of all names, also of those that a later entry has.
+    Waiting { first: Box<Entry>, names: Vec<Bytes> },
     /// The file was returned, under this path.
     Returned { path: Bytes, size: u64 },
 }
@@ -50,11 +52,14 @@ impl Links {
     /// Adds a regular file with more than one name. `None` if the names need too much memory.
     pub fn add(&mut self, header: &Header, entry: Entry) -> Option<Added> {
         let waits = header.form != Form::Portable && header.size == 0;
-        let cost = entry.path.len() + OVERHEAD;
+        let cost = 2 * entry.path.len() + OVERHEAD;
+        if waits {
+            self.waiting.insert(entry.path.clone(), header.number);
+        }
         let Some(linked) = self.files.get_mut(&header.number) else {
             let path = entry.path.clone();
             let (state, added) = if waits {
-                (State::Waiting { first: Box::new(entry), others: Vec::new() }, Added::Waits)
+                (State::Waiting { first: Box::new(entry), names: vec![path] }, Added::Waits)
             } else {
                 (State::Returned { path, size: header.size }, Added::File(entry, Vec::new()))
             };
@@ -67,13 +72,14 @@ impl Links {
         let added = match &mut linked.state {
             State::Returned { size, .. } if header.size > 0 && *size != header.size => Added::File(entry, Vec::new()),
             State::Returned { path, .. } => Added::Link(link(entry, path)),
-            State::Waiting { others, .. } if waits => {
-                others.push(entry.path);
+            State::Waiting { names, .. } if waits => {
+                names.push(entry.path);
                 return self.grow(cost).then_some(Added::Waits);
             }
-            State::Waiting { first, others } => {
-                let mut links = vec![link((**first).clone(), &entry.path)];
-                links.extend(others.drain(..).map(|path| link(Entry { path, ..(**first).clone() }, &entry.path)));
+            State::Waiting { first, names } => {
+                let names = take_waiting(&mut self.waiting, std::mem::take(names), header.number);
+                let links =
+                    names.into_iter().map(|path| link(Entry { path, ..(**first).clone() }, &entry.path)).collect();
                 linked.state = State::Returned { path: entry.path.clone(), size: header.size };
                 Added::File(entry, links)
             }
@@ -87,22 +93,25 @@ impl Links {
         Some(added)
     }
 
+    /// Forgets a name that waits, because another entry has it now. The last entry of a path counts.
+    pub fn replace(&mut self, path: &[u8]) {
+        self.waiting.remove(path);
+    }
+
     /// Ends the archive. Returns the files whose names all have no content, each with its links, in the order of the archive.
     pub fn end(&mut self) -> Vec<Entry> {
-        let mut waiting: Vec<(u64, Box<Entry>, Vec<Bytes>)> = std::mem::take(&mut self.files)
-            .into_values()
-            .filter_map(|linked| match linked.state {
-                State::Waiting { first, others } => Some((linked.order, first, others)),
-                State::Returned { .. } => None,
-            })
-            .collect();
+        let mut files: Vec<(FileNumber, Linked)> = std::mem::take(&mut self.files).into_iter().collect();
+        files.sort_by_key(|(_, linked)| linked.order);
         self.bytes = 0;
-        waiting.sort_by_key(|(order, ..)| *order);
         let mut entries = Vec::new();
-        for (_, first, others) in waiting {
-            let links = others.into_iter().map(|path| link(Entry { path, ..(*first).clone() }, &first.path));
+        for (number, linked) in files {
+            let State::Waiting { first, names } = linked.state else { continue };
+            let mut names = take_waiting(&mut self.waiting, names, number).into_iter();
+            let Some(path) = names.next() else { continue };
+            let file = Entry { path, ..*first };
+            let links = names.map(|path| link(Entry { path, ..file.clone() }, &file.path));
             let links: Vec<Entry> = links.collect();
-            entries.push(*first);
+            entries.push(file);
             entries.extend(links);
         }
         entries
@@ -117,6 +126,18 @@ impl Links {
         self.bytes += bytes;
         self.bytes <= MOST
     }
+}
+
+/// Removes the names of a file from those that wait, and returns the removed ones.
+fn take_waiting(waiting: &mut BTreeMap<Bytes, FileNumber>, names: Vec<Bytes>, file: FileNumber) -> Vec<Bytes> {
+    let mut is_waiting = |name: &Bytes| {
+        let waits = waiting.get(name) == Some(&file);
+        if waits {
+            waiting.remove(name);
+        }
+        waits
+    };
+    names.into_iter().filter(|name| is_waiting(name)).collect()
 }
 
 fn link(entry: Entry, target: &[u8]) -> Entry {

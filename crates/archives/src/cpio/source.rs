@@ -224,6 +224,7 @@ impl<R: Read> CpioSource<R> {
             target = entry::target(stored).map_err(|wrong| self.wrong(wrong))?;
         }
         let entry = header.entry(name, target).map_err(|wrong| self.wrong(wrong))?;
+        self.links.replace(&entry.path);
         if !matches!(entry.kind, Kind::File { .. }) {
             return Ok(Some(entry));
         }

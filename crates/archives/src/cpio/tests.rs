@@ -163,6 +163,20 @@ fn the_name_with_the_content_is_the_file_and_the_others_are_links() {
 }
 
 #[test]
+fn a_name_that_waits_belongs_to_a_later_entry_of_the_same_path() {
+    let own = [named("a", 9, 2, ""), named("a", 11, 1, "own"), named("b", 9, 2, "xx")];
+    assert_eq!(shown(&archive(&own)), ["a=own", "b=xx"]);
+    let directory = [named("a", 9, 2, ""), draft("a", 0o040_755), named("b", 9, 2, "xx")];
+    assert_eq!(shown(&archive(&directory)), ["a", "b=xx"]);
+    let waits = [named("a", 9, 2, ""), named("a", 8, 2, ""), named("b", 9, 2, "xx"), named("c", 8, 2, "yy")];
+    assert_eq!(shown(&archive(&waits)), ["b=xx", "c=yy", "a>c"]);
+    let never = [named("a", 9, 3, ""), named("b", 9, 3, ""), file("a", "own"), named("c", 9, 3, "")];
+    assert_eq!(shown(&archive(&never)), ["a=own", "b=", "c>b"]);
+    let twice = [named("a", 9, 3, ""), named("a", 9, 3, ""), named("b", 9, 3, "xx")];
+    assert_eq!(shown(&archive(&twice)), ["b=xx", "a>b"]);
+}
+
+#[test]
 fn archives_follow_one_another_with_zeros_between() {
     let one = archive(&[named("a", 9, 2, "one")]);
     let other = archive(&[named("b", 9, 2, "other")]);
@@ -179,7 +193,7 @@ fn sums_of_contents_are_compared() {
     let error = read(&archive(&[checked(295)])).unwrap_err();
     assert!(error.contains("add up to 0x00000126 at byte 0 in entry a (expected 0x00000127"), "{error}");
     // Names without content have no sum.
-    let linked = [Draft { magic: "070702", ..named("a", 9, 2, "") }, Draft { inode: 9, links: 2, ..checked(294) }];
+    let linked = [Draft { magic: "070702", ..named("b", 9, 2, "") }, Draft { inode: 9, links: 2, ..checked(294) }];
     assert_eq!(shown(&archive(&linked)).len(), 2);
 }
 

@@ -312,6 +312,79 @@ fn a_page_escapes_names_and_has_all_bytes() {
     }
 }
 
+/// A script for the end of a page. It uses the page as a person does, and writes what it found into the page.
+const VISIT: &str = r##"<pre id="found"></pre><script>
+const visit = () => {
+const area = document.getElementById("map").getBoundingClientRect();
+const tiles = () => [...document.querySelectorAll("#map > button")];
+const table = () => [...document.querySelectorAll("#rows > tr")].map((row) => row.querySelector("th").textContent);
+const caption = () => document.getElementById("caption").textContent;
+const key = (name) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+const luminance = (colour) => {
+  const [red, green, blue] = colour.match(/[0-9.]+/g).map((part) => part / 255)
+    .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+};
+const contrasts = () => [document.body, ...tiles()].map((item) => {
+  const style = getComputedStyle(item);
+  const [one, other] = [luminance(style.color), luminance(style.backgroundColor)];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+});
+const found = { first: caption(), rows: table(), labels: tiles().map((tile) => tile.getAttribute("aria-label")) };
+const boxes = tiles().map((tile) => tile.getBoundingClientRect());
+found.covered = boxes.reduce((sum, box) => sum + box.width * box.height, 0) / (area.width * area.height);
+found.outside = boxes.filter((box) => box.right > area.right + 1 || box.bottom > area.bottom + 1).length;
+tiles()[0].focus();
+const reached = new Set([document.activeElement]);
+for (let step = 0; step < 50; step += 1) { key(["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"][step % 4]); reached.add(document.activeElement); }
+found.reached = reached.size;
+tiles().find((tile) => tile.getAttribute("aria-label").startsWith("directory bin,")).click();
+found.opened = caption();
+found.inside = table();
+key("Backspace");
+found.back = caption();
+const scheme = () => getComputedStyle(document.body).backgroundColor;
+const before = scheme();
+found.contrast = [Math.min(...contrasts())];
+document.getElementById("theme").click();
+found.contrast.push(Math.min(...contrasts()));
+found.changes = scheme() !== before;
+document.getElementById("found").textContent = JSON.stringify(found);
+};
+// The page draws its map again when the scroll bar has taken its place.
+setTimeout(visit, 500);
+</script></body>"##;
+
+#[test]
+#[ignore = "starts a browser, chromium: cargo test -p packline-cli --test commands du -- --ignored"]
+fn a_browser_shows_the_page_and_its_keys_work() {
+    let sandbox = sandbox();
+    packed(&sandbox, &tree(), "x.sqfs", &["-c", "zstd"]);
+    sandbox.good(&["du", "--html", "x.html", "x.sqfs"]);
+    sandbox.write("visit.html", sandbox.read_text("x.html").replace("</body>", VISIT));
+    let mut browser = std::process::Command::new("chromium");
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,900"]);
+    browser.arg(format!("--user-data-dir={}", sandbox.at("browser").display()));
+    browser
+        .args(["--virtual-time-budget=5000", "--dump-dom"])
+        .arg(format!("file://{}", sandbox.at("visit.html").display()));
+    let page = String::from_utf8(browser.output().unwrap().stdout).unwrap();
+    let (_, rest) = page.split_once("<pre id=\"found\">").unwrap();
+    let found: Value = serde_json::from_str(rest.split_once("</pre>").unwrap().0).unwrap();
+    assert_eq!((&found["first"], &found["back"]), (&"Entries of x.sqfs".into(), &found["first"]));
+    assert_eq!(found["opened"], "Entries of bin");
+    assert!(found["rows"].as_array().unwrap().contains(&"bin/".into()), "{found}");
+    assert!(found["inside"].as_array().unwrap().contains(&"b.so".into()), "{found}");
+    assert!((0.98..1.02).contains(&found["covered"].as_f64().unwrap()), "{found}");
+    assert_eq!((&found["outside"], &found["changes"]), (&0.into(), &true.into()));
+    assert!(number(&found["reached"]) > 1, "arrow keys move: {found}");
+    let labels = found["labels"].as_array().unwrap();
+    assert!(labels.iter().all(|label| label.as_str().unwrap().contains(" of all")), "{found}");
+    // The level AA of WCAG 2 in both themes.
+    let contrasts = found["contrast"].as_array().unwrap();
+    assert!(contrasts.iter().all(|contrast| contrast.as_f64().unwrap() >= 4.5), "{found}");
+}
+
 #[test]
 fn info_and_list_show_stored_bytes() {
     let sandbox = sandbox();

@@ -96,6 +96,27 @@ fn a_damaged_file_with_recovery_data_is_unpacked() {
     }
 }
 
+/// The superblock is written last, also at an offset and after the bytes of another file.
+#[test]
+fn an_image_at_an_offset_is_packed_into_an_encrypted_file() {
+    let sandbox = encrypted_trees();
+    sandbox.write("runtime", Random::new(6).prose(10_000));
+    for image in ["y.sqfs", "y.erofs"] {
+        for begin in ["--offset 1K", "--offset 4K", "--offset 1M", "--prepend runtime"] {
+            let options = [&["pack", "-qf", "tree"][..], &begin.split(' ').collect::<Vec<_>>()].concat();
+            sandbox.good(&[&options[..], &[image]].concat());
+            let packed = format!("{image}.pln");
+            sandbox.good(&[&options[..], &["--recipient", PUBLIC, &packed]].concat());
+            sandbox.good(&["decompress", "-qf", "--identity", "key", "-o", "back", &packed]);
+            assert!(sandbox.read("back") == sandbox.read(image), "{image} {begin}");
+            // The image is found as in a plain file.
+            sandbox.good(&["diff", "--identity", "key", "tree", &packed]);
+            sandbox.good(&["unpack", "-q", "--identity", "key", &packed, "out", "-f"]);
+            sandbox.good(&["diff", "tree", "out"]);
+        }
+    }
+}
+
 #[test]
 fn a_tree_is_packed_into_an_encrypted_file() {
     let sandbox = encrypted_trees();

@@ -2,10 +2,12 @@
 //! an encrypted file that are read are decrypted.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use packline_image::OpenedImage;
 use packline_runtime::Resources;
+use packline_volume::{Origin, ReadError};
 
 use super::by_magic::ContentKind;
 use super::image_place::ImagePlace;
@@ -95,10 +97,10 @@ impl OpenedFile {
         let mut opened = OpenedInput::new(file)?;
         let path = opened.display_path.clone();
         opened.store(resources)?;
-        let content = Content::new(PlnReader::of_input(opened, &repairing)?, resources);
+        let content = Arc::new(Content::new(PlnReader::of_input(opened, &repairing)?, resources));
         let mut unread = None;
         let found = ContentKind::of_input(content.size, |head| {
-            let read = packline_runtime::Input::read_at(&content, 0, head);
+            let read = packline_runtime::Input::read_at(content.as_ref(), 0, head);
             read.map_err(|cause| unread.insert(cause).kind().into())
         });
         if let Some(cause) = unread {
@@ -115,9 +117,10 @@ impl OpenedFile {
                 | ContentKind::Compressed(_),
             ) => {}
             _ if anything => {}
+            None if holds_image(&path, &content) => {}
             _ => return Err(no_tree(path, found)),
         }
-        Ok(OpenedFile::remote(path, Arc::new(content)))
+        Ok(OpenedFile::remote(path, content))
     }
 }
 
@@ -132,6 +135,15 @@ impl ImagePlace {
         let content = OpenedFile::in_pln(file, identities, self.offset.is_some(), resources)?;
         resources.memory = resources.memory.map(|limit| limit - limit / PARTS);
         Ok(ImagePlace::of_file(content).at(self.offset).with_devices(self.devices))
+    }
+}
+
+/// Whether there is an image after the first bytes of a content. If the content cannot be read, who opens the image reports that.
+fn holds_image(path: &Path, content: &Arc<Content>) -> bool {
+    let content: Arc<dyn packline_runtime::Input> = content.clone();
+    match OpenedImage::new(path.to_path_buf(), content, &[], Origin::Find, 0) {
+        Ok(_) => true,
+        Err(cause) => matches!(cause, ReadError::Input { .. }),
     }
 }
 

@@ -70,7 +70,8 @@ pub fn pack_in_pln(
         let scratch = scratch.clone();
         move |cause| Error::Output { path, action, cause: ScratchError::wrap(&scratch, cause) }
     };
-    let waiting = Waiting::create(&scratch, around.recipients.is_some()).map_err(of_scratch("cannot create"))?;
+    let encrypts = around.recipients.is_some();
+    let waiting = Waiting::create(&scratch, container.start(), encrypts).map_err(of_scratch("cannot create"))?;
     let mut writer = waiting.writer().map_err(of_scratch("cannot create"))?;
     let packed = match container {
         PackContainer::Image(image) => {
@@ -109,10 +110,10 @@ enum Place {
 }
 
 impl Waiting {
-    /// A file in a directory of temporary files.
-    fn create(directory: &Path, private: bool) -> io::Result<Waiting> {
+    /// A file in a directory of temporary files. `start` is the offset of the image.
+    fn create(directory: &Path, start: u64, encrypts: bool) -> io::Result<Waiting> {
         let file = unnamed_temp_file(directory)?;
-        let place = if private { Place::private(file)? } else { Place::Plain(file) };
+        let place = if encrypts { Place::private(file, start)? } else { Place::Plain(file) };
         Ok(Waiting { directory: directory.to_path_buf(), place })
     }
 
@@ -137,13 +138,13 @@ impl Waiting {
 
 impl Place {
     #[cfg(feature = "encryption")]
-    fn private(file: File) -> io::Result<Place> {
-        packline_encryption::PrivateFile::new(file).map(Place::Private).map_err(io::Error::other)
+    fn private(file: File, start: u64) -> io::Result<Place> {
+        packline_encryption::PrivateFile::new(file, start).map(Place::Private).map_err(io::Error::other)
     }
 
     /// Nothing is encrypted in a build without encryption.
     #[cfg(not(feature = "encryption"))]
-    fn private(file: File) -> io::Result<Place> {
+    fn private(file: File, _start: u64) -> io::Result<Place> {
         Ok(Place::Plain(file))
     }
 }

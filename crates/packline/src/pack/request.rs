@@ -231,6 +231,15 @@ impl From<LrzRequest> for PackContainer {
 }
 
 impl PackContainer {
+    /// Byte of the output at which the image begins; 0 for other containers.
+    #[cfg(feature = "pln")]
+    pub(super) fn start(&self) -> u64 {
+        match self {
+            PackContainer::Image(image) => image.prepended.as_ref().map_or(image.offset, Prepended::length),
+            _ => 0,
+        }
+    }
+
     /// The defaults of a container, with a codec (`zstd:level=19`; `None`: zstd, LZMA in a .lrz file, none for a tar) and, for an image, a
     /// block size.
     ///

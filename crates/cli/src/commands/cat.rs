@@ -11,7 +11,7 @@ use packline_pln::Span;
 
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::args::run_options::{Machine, SchedulingOptions, Stats};
 use crate::args::value::text;
 use crate::args::{Command, Invocation, wrong};
@@ -37,7 +37,7 @@ pub struct Cat {
     #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
     #[command(flatten)]
@@ -74,10 +74,10 @@ impl Command for Cat {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        self.registry.check([path])?;
+        self.container.check([path])?;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let (mut archive, identity) = match self.place.offset.container_image(path, &self.registry, io)? {
+        let (mut archive, identity) = match self.place.offset.container_image(path, &self.container, io)? {
             Some(archive) => (archive, None),
             None => {
                 let input = image::input(path, io)?;

@@ -8,9 +8,10 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{OciPlace, RegistryClient, RegistryRoot};
+use packline::requests::{OciPlace, Platform, RegistryClient, RegistryRoot};
 use packline_http::{Fault, HttpOptions, Reference, Registry, RegistryOptions};
 
+use super::value::text;
 use super::wrong;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -18,16 +19,36 @@ use credentials::find;
 
 const PREFIX: &str = "docker://";
 
+/// Options of container images.
 #[derive(Debug, Default, clap::Args)]
-pub struct RegistryArgs {
+pub struct ContainerArgs {
+    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
+    #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
+    pub platform: Option<Platform>,
     /// Reach registries by http://, without encryption: others on the network can read the password and replace the image
     #[arg(long)]
     registry_insecure: bool,
 }
 
-impl RegistryArgs {
-    /// Rejects the option if no operand is in a registry.
-    pub fn check<'p>(&self, operands: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), Failure> {
+/// Parses the platform of a container image.
+fn platform(text: &str) -> Result<Platform, String> {
+    Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
+}
+
+impl ContainerArgs {
+    /// Rejects the options if no operand is a container image, or none is in a registry.
+    pub fn check<'p>(&self, operands: impl IntoIterator<Item = &'p PathBuf> + Clone) -> Result<(), Failure> {
+        if self.platform.is_some() && !operands.clone().into_iter().any(|path| is_container_image(path)) {
+            return Err(wrong(
+                "platform",
+                "works only with a container image (oci:, oci-archive:, docker-archive: or docker://)",
+            ));
+        }
+        self.check_registry(operands)
+    }
+
+    /// Rejects `--registry-insecure` if no operand is in a registry.
+    pub fn check_registry<'p>(&self, operands: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), Failure> {
         if !self.registry_insecure || operands.into_iter().any(|path| is_in_registry(path)) {
             return Ok(());
         }

@@ -15,7 +15,7 @@ use packline_runtime::{check_writable, must_differ, write_file};
 
 use crate::args::image::ArchiveArgs;
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
@@ -76,7 +76,7 @@ pub struct Du {
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -126,8 +126,8 @@ impl Command for Du {
             must_differ(&self.place.image, page)?;
             check_writable(page, self.force, &io.temporaries)?;
         }
-        self.registry.check([&self.place.image].into_iter().chain(&self.since))?;
-        let opening = Opening { registry: &self.registry, keys: &self.keys };
+        self.container.check([&self.place.image].into_iter().chain(&self.since))?;
+        let opening = Opening { container: &self.container, keys: &self.keys };
         let mut measured = measure(&self.place, &opening, invocation, io)?;
         let newer = match (&self.since, self.newer(&measured)) {
             (Some(old), _) => {

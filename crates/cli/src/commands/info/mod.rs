@@ -11,13 +11,13 @@ mod recovery;
 mod squashfs;
 mod tar;
 
-use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile, Platform};
+use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
-use crate::args::image::{ArchiveArgs, input, platform};
+use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
-use crate::args::registry::RegistryArgs;
-use crate::args::value::{number, text};
+use crate::args::registry::ContainerArgs;
+use crate::args::value::number;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
@@ -40,11 +40,8 @@ pub struct Info {
     /// Also show the N files that take most of the image, as 'packline du --by file' counts them
     #[arg(long, value_name = "N", value_parser = number::<usize>(1..=i64::MAX))]
     top: Option<usize>,
-    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
-    #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
-    platform: Option<Platform>,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
 }
@@ -70,9 +67,9 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        self.registry.check([path])?;
-        if let Some(place) = self.registry.place(path, io)? {
-            return self.container(&place, invocation, io);
+        self.container.check([path])?;
+        if let Some(place) = self.container.place(path, io)? {
+            return self.show_container(&place, invocation, io);
         }
         let input = input(path, io)?;
         let resources = io.host.resources();
@@ -121,12 +118,12 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 }
 
 impl Info {
-    fn container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+    fn show_container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         if let Some(long) = invocation.explicit_except(&["json", "platform", "registry-insecure"]) {
             return Err(wrong(long, "has no effect on a container image"));
         }
         let mut options = OciOptions::new();
-        options.platform.clone_from(&self.platform);
+        options.platform.clone_from(&self.container.platform);
         options.scratch = Some(io.host.scratch.clone());
         let opened = if place.is_stream() {
             OciImage::open_stream(place, STDIN, take_stdin(None, io)?, &options)

@@ -151,6 +151,10 @@ fn the_platform_chooses_an_image_of_an_index() {
         assert_eq!(sandbox.good(&["list", "x.sqfs"]).text(), expected);
         // The index, the manifest, the config and the layer: nothing of the other platform.
         assert_eq!(registry.take_asked().len(), 4);
+        let good = |words: &[&str]| Ran::good(&mut command(&sandbox, &[words, &["--platform", platform]].concat())).text();
+        assert_eq!(good(&["list", &name]), expected);
+        assert_eq!(good(&["diff", &name, "x.sqfs"]), "");
+        assert!(good(&["info", &name]).contains(&format!("Platform:    {platform}\n")));
     }
     let mut other = command(&sandbox, &["pack", "-q", &name, "y.sqfs", "--platform", "linux/mips"]);
     let line = sandbox.refusal(&mut other);

@@ -24,6 +24,9 @@ pub trait RegistryClient: Send + Sync {
 
     /// Returns a reader of a content by its digest. It reads at most `size` bytes.
     fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send>;
+
+    /// Announces the bytes of layers that are read next, for a display.
+    fn expect(&self, _bytes: u64) {}
 }
 
 /// The document to which a tag or a digest of a registry leads.
@@ -98,6 +101,13 @@ impl RegistryImage {
 
     pub fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
         Box::new(self.client.content(digest, size).take(size))
+    }
+
+    /// Announces the layers, given by their keys and sizes, that are not stored yet.
+    pub fn announce(&self, layers: impl Iterator<Item = (String, u64)>) {
+        let stored = self.stored();
+        let unread: BTreeMap<String, u64> = layers.filter(|(key, _)| !stored.contains_key(key)).collect();
+        self.client.expect(unread.into_values().fold(0, u64::saturating_add));
     }
 
     pub fn stored(&self) -> MutexGuard<'_, BTreeMap<String, Part>> {

@@ -201,7 +201,7 @@ impl Offset {
         if let Some(long) = self.given().filter(|_| is_container_image(path)) {
             return Err(wrong(long, "has no effect on a container image"));
         }
-        match container.place(path, io)? {
+        match container.place(path, true, io)? {
             Some(place) => {
                 let platform = container.platform.clone();
                 Ok(Some(Archive::container_image(place, platform, path.to_path_buf())?))

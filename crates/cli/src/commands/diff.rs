@@ -213,8 +213,9 @@ impl Diff {
         let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
         self.container.check([&self.old, &self.new])?;
-        let side =
-            |path, offset, devices, name| Side { path, offset, devices, name, container: &self.container, of_images };
+        let container = &self.container;
+        let bar = !self.quiet;
+        let side = |path, offset, devices, name| Side { path, offset, devices, name, container, bar, of_images };
         let old = side(&self.old, self.old_offset, &self.old_devices, "old").open(&mut opener, io)?;
         let new = side(&self.new, self.new_offset, &self.new_devices, "new").open(&mut opener, io)?;
         opener.refuse_unused_keys(invocation)?;
@@ -257,6 +258,8 @@ struct Side<'s> {
     /// The first word of its options.
     name: &'static str,
     container: &'s ContainerArgs,
+    /// Whether a bar is drawn while layers are fetched.
+    bar: bool,
     /// An option that is given and that only images have.
     of_images: Option<&'static str>,
 }
@@ -270,7 +273,7 @@ impl Side<'_> {
         if is_container_image(self.path) {
             self.refuse_options("a container image", self.of_images)?;
         }
-        if let Some(place) = self.container.place(self.path, io)? {
+        if let Some(place) = self.container.place(self.path, self.bar, io)? {
             let source = Source::oci(&place, self.container.platform.clone(), &opener.resources)?;
             return temporary(source, &opener.resources, io);
         }

@@ -4,9 +4,11 @@
 
 mod credentials;
 
+use std::cell::OnceCell;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use packline::requests::{OciPlace, Platform, RegistryClient, RegistryRoot};
 use packline_http::{Fault, HttpOptions, Reference, Registry, RegistryOptions};
@@ -14,6 +16,7 @@ use packline_http::{Fault, HttpOptions, Reference, Registry, RegistryOptions};
 use super::value::text;
 use super::wrong;
 use crate::ui::failure::Failure;
+use crate::ui::fetch_bar::FetchBar;
 use crate::ui::io::Io;
 use credentials::find;
 
@@ -28,6 +31,9 @@ pub struct ContainerArgs {
     /// Reach registries by http://, without encryption: others on the network can read the password and replace the image
     #[arg(long)]
     registry_insecure: bool,
+    /// The bar that all images of the command share.
+    #[arg(skip)]
+    bar: OnceCell<Arc<FetchBar>>,
 }
 
 /// Parses the platform of a container image.
@@ -55,16 +61,22 @@ impl ContainerArgs {
         Err(wrong("registry-insecure", "works only with an image in a registry (docker://IMAGE)"))
     }
 
-    /// Returns the place of a container image, unless a file has such a name. Reads the first document of an image in a registry.
+    /// Returns the place of a container image, unless a file has such a name. Reads the first document of an image in a registry. With `bar`,
+    /// a bar is drawn on a terminal while layers are fetched.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an invalid name; [`Failure::Failed`] if the registry does not have the image, or cannot be reached.
-    pub fn place(&self, path: &Path, io: &mut Io) -> Result<Option<OciPlace>, Failure> {
-        if is_in_registry(path) { self.open(path, io).map(Some) } else { Ok(local_place(path)) }
+    pub fn place(&self, path: &Path, bar: bool, io: &mut Io) -> Result<Option<OciPlace>, Failure> {
+        if !is_in_registry(path) {
+            return Ok(local_place(path));
+        }
+        let (root, registry) = self.open(path, io)?;
+        let bar = (bar && io.terminal).then(|| self.bar.get_or_init(|| Arc::new(FetchBar::new(&io.drawn))).clone());
+        Ok(Some(OciPlace::in_registry(root, Client { registry, bar })))
     }
 
     /// Opens an image in a registry.
-    fn open(&self, path: &Path, io: &mut Io) -> Result<OciPlace, Failure> {
+    fn open(&self, path: &Path, io: &mut Io) -> Result<(RegistryRoot, Registry), Failure> {
         let text = path.to_str().and_then(|text| text.strip_prefix(PREFIX));
         let text = text.ok_or_else(|| Failure::usage("the name of the image is not valid UTF-8"))?;
         let reference = Reference::parse(text).map_err(|what| Failure::usage(format!("{PREFIX}...: {what}")))?;
@@ -80,7 +92,7 @@ impl ContainerArgs {
         io.host.held += Registry::MEMORY as u64;
         let document = registry.root().clone();
         let root = RegistryRoot { name, digest, media_type: document.media_type, bytes: document.bytes };
-        Ok(OciPlace::in_registry(root, Client(registry)))
+        Ok((root, registry))
     }
 
     fn refused(&self, name: &str, fault: &Fault) -> Failure {
@@ -110,14 +122,41 @@ fn local_place(path: &Path) -> Option<OciPlace> {
 }
 
 /// The client of an image.
-struct Client(Registry);
+struct Client {
+    registry: Registry,
+    bar: Option<Arc<FetchBar>>,
+}
 
 impl RegistryClient for Client {
     fn manifest(&self, digest: &str) -> io::Result<Vec<u8>> {
-        Ok(self.0.manifest(digest)?)
+        Ok(self.registry.manifest(digest)?)
     }
 
     fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
-        Box::new(self.0.blob(digest, size))
+        let content = self.registry.blob(digest, size);
+        match &self.bar {
+            Some(bar) => Box::new(Shown { content, bar: Arc::clone(bar) }),
+            None => Box::new(content),
+        }
+    }
+
+    fn expect(&self, bytes: u64) {
+        if let Some(bar) = &self.bar {
+            bar.expect(bytes);
+        }
+    }
+}
+
+/// A content whose bytes are shown by a bar.
+struct Shown<R> {
+    content: R,
+    bar: Arc<FetchBar>,
+}
+
+impl<R: Read> Read for Shown<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        self.bar.advance(count as u64);
+        Ok(count)
     }
 }

@@ -68,7 +68,7 @@ impl Command for Info {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         self.container.check([path])?;
-        if let Some(place) = self.container.place(path, io)? {
+        if let Some(place) = self.container.place(path, true, io)? {
             return self.show_container(&place, invocation, io);
         }
         let input = input(path, io)?;

@@ -417,6 +417,7 @@ impl Pack {
             layout: &self.layout,
             entries: &self.entries,
             readers: self.threads.readers,
+            bar: self.reporting.bar(),
             image: self.image(),
             resources: &pln.resources.clone(),
             invocation,

@@ -58,6 +58,8 @@ pub struct SourceOpener<'a> {
     pub entries: &'a Entries,
     /// `--readers`.
     pub readers: Option<usize>,
+    /// Whether a bar is drawn while layers are fetched.
+    pub bar: bool,
     pub image: &'a Path,
     pub resources: &'a Resources,
     pub invocation: &'a Invocation,
@@ -131,7 +133,7 @@ impl SourceOpener<'_> {
     fn layer(&self, place: &ImagePlace, io: &mut Io) -> Result<Source, Failure> {
         let path = &place.path;
         let local = || OciPlace::parse(path.as_os_str());
-        if let Some(place) = self.layers.container.place(path, io)?.or_else(local) {
+        if let Some(place) = self.layers.container.place(path, self.bar, io)?.or_else(local) {
             return self.oci(&place, io);
         }
         if path.as_os_str() == "-" {

@@ -134,7 +134,11 @@ impl OciLayer {
         if let Some(digest) = &self.digest {
             // A decoder may have left bytes unread, and a damaged layer may not be decodable: the error of its digest is clearer.
             self.copy(&mut content, &mut |_| Ok(()), stop)?;
-            self.compare(&content.digest(), digest, BLOB)?;
+            let compared = self.compare(&content.digest(), digest, BLOB);
+            if let Blob::Registry(image, digest, _) = &self.blob {
+                image.judge(&digest.to_string(), compared.is_ok());
+            }
+            compared?;
         }
         self.compare(&found?, &self.diff_id, DIFF_ID)?;
         Part::whole(file).map_err(refused)

@@ -25,6 +25,9 @@ pub trait RegistryClient: Send + Sync {
     /// Returns a reader of a content by its digest. It reads at most `size` bytes.
     fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send>;
 
+    /// Tells whether a content that was read has its digest.
+    fn judge(&self, _digest: &str, _is_right: bool) {}
+
     /// Announces the bytes of layers that are read next, for a display.
     fn expect(&self, _bytes: u64) {}
 }
@@ -57,6 +60,11 @@ struct Typed {
     manifests: Option<serde::de::IgnoredAny>,
 }
 
+/// Whether a document is an index or a manifest. Other documents are contents.
+pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
+    [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str())
+}
+
 impl RegistryImage {
     pub fn new(root: RegistryRoot, client: Box<dyn RegistryClient>) -> RegistryImage {
         RegistryImage { root, client, stored: Mutex::default() }
@@ -86,7 +94,7 @@ impl RegistryImage {
             let what = format!("{} has a size of {}", descriptor.digest, size_at_least(descriptor.size));
             return Err(wrong(name, what, format!("at most {} for a document", size_at_most(DOCUMENT_MOST))));
         }
-        let is_manifest = [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str());
+        let is_manifest = is_manifest(descriptor);
         if is_manifest && descriptor.digest == self.descriptor().digest {
             return Ok(self.root.bytes.clone());
         }
@@ -101,6 +109,11 @@ impl RegistryImage {
 
     pub fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
         Box::new(self.client.content(digest, size).take(size))
+    }
+
+    /// Tells the client whether a content has its digest.
+    pub fn judge(&self, digest: &str, is_right: bool) {
+        self.client.judge(digest, is_right);
     }
 
     /// Announces the layers, given by their keys and sizes, that are not stored yet.

@@ -9,6 +9,7 @@ use packline::{Input, Resources};
 use packline_image::OpenedImage;
 use packline_pln::Span;
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::registry::ContainerArgs;
@@ -40,6 +41,8 @@ pub struct Cat {
     container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -75,6 +78,7 @@ impl Command for Cat {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         self.container.check([path])?;
+        self.cache.open([path], invocation, io)?;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
         let (mut archive, identity) = match self.place.offset.container_image(path, &self.container, io)? {

@@ -11,6 +11,7 @@ use packline_runtime::escape;
 use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{PlnOpener, Unopened, unopened};
 use crate::args::keys::OpeningKeys;
 use crate::args::registry::{ContainerArgs, is_container_image};
@@ -83,6 +84,8 @@ pub struct Diff {
     keys: OpeningKeys,
     #[command(flatten)]
     container: ContainerArgs,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -213,6 +216,7 @@ impl Diff {
         let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
         self.container.check([&self.old, &self.new])?;
+        self.cache.open([&self.old, &self.new], invocation, io)?;
         let container = &self.container;
         let bar = !self.quiet;
         let side = |path, offset, devices, name| Side { path, offset, devices, name, container, bar, of_images };

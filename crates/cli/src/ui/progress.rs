@@ -19,7 +19,8 @@ pub(super) const TICK: Duration = Duration::from_millis(250);
 const RATIO_LEAST: u64 = 1 << 20;
 
 /// Template for a known number of bytes.
-pub(super) const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {binary_bytes_per_sec}{msg}{left}";
+pub(super) const OF_TOTAL: &str =
+    "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {binary_bytes_per_sec}{msg}{left}";
 /// Template for a stream, whose end is not known.
 const OF_STREAM: &str = "{prefix}{bytes} {binary_bytes_per_sec}{msg}";
 /// Template for the time after all content was read.

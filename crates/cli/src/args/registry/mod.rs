@@ -3,6 +3,7 @@
 //! There is no `oci://`: `oci:` begins the path of a layout, and `//DIR` is a path.
 
 mod credentials;
+mod kept;
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use packline::requests::{OciPlace, Platform, RegistryClient, RegistryRoot};
+use packline_cache::Parts;
 use packline_http::{Fault, HttpOptions, Reference, Registry, RegistryOptions};
 
 use super::value::text;
@@ -19,8 +21,11 @@ use crate::ui::failure::Failure;
 use crate::ui::fetch_bar::FetchBar;
 use crate::ui::io::Io;
 use credentials::find;
+use kept::KeptContent;
 
 const PREFIX: &str = "docker://";
+/// Layers that are probably read at a time.
+const LAYERS_AT_ONCE: u64 = 8;
 
 /// Options of container images.
 #[derive(Debug, Default, clap::Args)]
@@ -72,7 +77,11 @@ impl ContainerArgs {
         }
         let (root, registry) = self.open(path, io)?;
         let bar = (bar && io.terminal).then(|| self.bar.get_or_init(|| Arc::new(FetchBar::new(&io.drawn))).clone());
-        Ok(Some(OciPlace::in_registry(root, Client { registry, bar })))
+        let parts = io.parts.clone();
+        if parts.is_some() {
+            io.host.held += LAYERS_AT_ONCE * kept::MEMORY;
+        }
+        Ok(Some(OciPlace::in_registry(root, Client { registry: Arc::new(registry), parts, bar })))
     }
 
     /// Opens an image in a registry.
@@ -123,7 +132,9 @@ fn local_place(path: &Path) -> Option<OciPlace> {
 
 /// The client of an image.
 struct Client {
-    registry: Registry,
+    registry: Arc<Registry>,
+    /// Keeps contents for later runs.
+    parts: Option<Arc<Parts>>,
     bar: Option<Arc<FetchBar>>,
 }
 
@@ -133,10 +144,19 @@ impl RegistryClient for Client {
     }
 
     fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
-        let content = self.registry.blob(digest, size);
+        let content: Box<dyn Read + Send> = match &self.parts {
+            Some(parts) => Box::new(KeptContent::new(Arc::clone(&self.registry), Arc::clone(parts), digest, size)),
+            None => Box::new(self.registry.blob(digest, size, 0)),
+        };
         match &self.bar {
             Some(bar) => Box::new(Shown { content, bar: Arc::clone(bar) }),
-            None => Box::new(content),
+            None => content,
+        }
+    }
+
+    fn judge(&self, digest: &str, is_right: bool) {
+        if let Some(parts) = &self.parts {
+            kept::judge(parts, digest, is_right);
         }
     }
 
@@ -148,12 +168,12 @@ impl RegistryClient for Client {
 }
 
 /// A content whose bytes are shown by a bar.
-struct Shown<R> {
-    content: R,
+struct Shown {
+    content: Box<dyn Read + Send>,
     bar: Arc<FetchBar>,
 }
 
-impl<R: Read> Read for Shown<R> {
+impl Read for Shown {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         self.bar.advance(count as u64);

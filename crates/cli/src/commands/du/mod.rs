@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::{check_writable, must_differ, write_file};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::ArchiveArgs;
 use crate::args::keys::OpeningKeys;
 use crate::args::registry::ContainerArgs;
@@ -79,6 +80,8 @@ pub struct Du {
     container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 impl Command for Du {
@@ -126,7 +129,9 @@ impl Command for Du {
             must_differ(&self.place.image, page)?;
             check_writable(page, self.force, &io.temporaries)?;
         }
-        self.container.check([&self.place.image].into_iter().chain(&self.since))?;
+        let images = [&self.place.image].into_iter().chain(&self.since);
+        self.container.check(images.clone())?;
+        self.cache.open(images, invocation, io)?;
         let opening = Opening { container: &self.container, keys: &self.keys };
         let mut measured = measure(&self.place, &opening, invocation, io)?;
         let newer = match (&self.since, self.newer(&measured)) {

@@ -14,6 +14,7 @@ mod tar;
 use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::registry::ContainerArgs;
@@ -44,6 +45,8 @@ pub struct Info {
     container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 /// The help of the operand.
@@ -68,6 +71,7 @@ impl Command for Info {
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
         self.container.check([path])?;
+        self.cache.open([path], invocation, io)?;
         if let Some(place) = self.container.place(path, true, io)? {
             return self.show_container(&place, invocation, io);
         }
@@ -80,7 +84,7 @@ impl Command for Info {
                 return delta::run(file, self.json, io);
             }
             if recovery::is_recovery(file) {
-                if let Some(long) = invocation.explicit_except(&["json"]) {
+                if let Some(long) = invocation.explicit_except(&[&["json"][..], &ReadCache::NAMES].concat()) {
                     return Err(wrong(long, "has no effect on recovery data"));
                 }
                 return recovery::run(file, self.json, io);
@@ -105,7 +109,7 @@ impl Command for Info {
 
 /// Rejects options that the container does not have.
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
-    let mut honoured = vec!["json"];
+    let mut honoured = [&["json"][..], &ReadCache::NAMES].concat();
     match container {
         kind if kind.is_image() => honoured.extend(["quick", "top", "offset", "device"]),
         ContentKind::Pln => honoured.extend(OPENING),
@@ -119,7 +123,8 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 
 impl Info {
     fn show_container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if let Some(long) = invocation.explicit_except(&["json", "platform", "registry-insecure"]) {
+        let honoured = [&["json", "platform", "registry-insecure"][..], &ReadCache::NAMES].concat();
+        if let Some(long) = invocation.explicit_except(&honoured) {
             return Err(wrong(long, "has no effect on a container image"));
         }
         let mut options = OciOptions::new();

@@ -13,6 +13,7 @@ use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
@@ -59,6 +60,8 @@ pub struct List {
     container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 /// The format of an entry.
@@ -138,6 +141,7 @@ impl Command for List {
         let form = self.form(io);
         let resources = io.host.resources();
         self.container.check([&self.place.image])?;
+        self.cache.open([&self.place.image], invocation, io)?;
         let archive = self.place.offset.open(&self.place.image, &self.container, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {

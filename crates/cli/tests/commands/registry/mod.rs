@@ -1,5 +1,6 @@
 //! Container images in registries: a registry of the tests that misbehaves, and Debian's.
 
+mod cached;
 mod faults;
 mod logins;
 mod real;
@@ -156,7 +157,8 @@ fn the_platform_chooses_an_image_of_an_index() {
         assert_eq!(sandbox.good(&["list", "x.sqfs"]).text(), expected);
         // The index, the manifest, the config and the layer: nothing of the other platform.
         assert_eq!(registry.take_asked().len(), 4);
-        let good = |words: &[&str]| Ran::good(&mut command(&sandbox, &[words, &["--platform", platform]].concat())).text();
+        let good =
+            |words: &[&str]| Ran::good(&mut command(&sandbox, &[words, &["--platform", platform]].concat())).text();
         assert_eq!(good(&["list", &name]), expected);
         assert_eq!(good(&["diff", &name, "x.sqfs"]), "");
         assert!(good(&["info", &name]).contains(&format!("Platform:    {platform}\n")));
@@ -178,7 +180,8 @@ fn a_bar_shows_what_is_fetched_on_a_terminal_only() {
     let shown = |words: &str| {
         let line = format!("{} {words}", env!("CARGO_BIN_EXE_packline")).replace('@', &published.image(":1"));
         let words = ["-qec", &*format!("{line} --registry-insecure"), "/dev/null"];
-        Ran::good(isolated(&published.sandbox, &mut published.sandbox.program("script", &words)).env("TERM", "xterm")).text()
+        Ran::good(isolated(&published.sandbox, &mut published.sandbox.program("script", &words)).env("TERM", "xterm"))
+            .text()
     };
     for words in ["list @", "pack @ a.sqfs", "diff @ oci:oci"] {
         let text = shown(words);

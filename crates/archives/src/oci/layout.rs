@@ -59,7 +59,7 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
 pub(super) fn open_registry(image: &Arc<RegistryImage>, options: &OciOptions) -> Result<OciImage, Error> {
     let name = image.root.name.clone();
     let layout = Layout { blobs: Blobs::Registry(Arc::clone(image)), name: &name, options };
-    let opened = layout.image(vec![image.descriptor()])?;
+    let opened = layout.image(vec![image.descriptor.clone()])?;
     image.announce(opened.layers.iter().map(|layer| (layer.key(), layer.size())));
     Ok(opened)
 }

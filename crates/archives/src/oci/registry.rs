@@ -47,6 +47,8 @@ pub struct RegistryRoot {
 /// An image in a registry, and what was read of it.
 pub(super) struct RegistryImage {
     pub root: RegistryRoot,
+    /// The descriptor of the root.
+    pub descriptor: Descriptor,
     client: Box<dyn RegistryClient>,
     /// The tars of layers that were read and checked, by both digests, so that an image that is read twice is fetched once.
     stored: Mutex<BTreeMap<String, Part>>,
@@ -60,19 +62,10 @@ struct Typed {
     manifests: Option<serde::de::IgnoredAny>,
 }
 
-/// Whether a document is an index or a manifest. Other documents are contents.
-pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
-    [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str())
-}
-
-impl RegistryImage {
-    pub fn new(root: RegistryRoot, client: Box<dyn RegistryClient>) -> RegistryImage {
-        RegistryImage { root, client, stored: Mutex::default() }
-    }
-
-    /// The descriptor of the root. Registries may call each document JSON, and then the document tells its type.
-    pub fn descriptor(&self) -> Descriptor {
-        let RegistryRoot { digest, media_type, bytes, .. } = &self.root;
+impl RegistryRoot {
+    /// Its descriptor. Registries may call each document JSON, and then the document tells its type.
+    fn descriptor(&self) -> Descriptor {
+        let RegistryRoot { digest, media_type, bytes, .. } = self;
         let known = |found: &&str| INDEXES.contains(found) || MANIFESTS.contains(found);
         let typed: Option<Typed> = serde_json::from_slice(bytes).ok();
         let by_members = |typed: &Typed| if typed.manifests.is_some() { INDEXES[0] } else { MANIFESTS[0] }.to_string();
@@ -85,6 +78,17 @@ impl RegistryImage {
         let digest = digest.clone().unwrap_or_else(|| Digest::of(bytes).to_string());
         Descriptor::new(media_type, digest, bytes.len() as u64)
     }
+}
+
+/// Whether a document is an index or a manifest. Other documents are contents.
+pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
+    [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str())
+}
+
+impl RegistryImage {
+    pub fn new(root: RegistryRoot, client: Box<dyn RegistryClient>) -> RegistryImage {
+        RegistryImage { descriptor: root.descriptor(), root, client, stored: Mutex::default() }
+    }
 
     /// Reads a document that a descriptor describes.
     pub fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {
@@ -95,7 +99,7 @@ impl RegistryImage {
             return Err(wrong(name, what, format!("at most {} for a document", size_at_most(DOCUMENT_MOST))));
         }
         let is_manifest = is_manifest(descriptor);
-        if is_manifest && descriptor.digest == self.descriptor().digest {
+        if is_manifest && descriptor.digest == self.descriptor.digest {
             return Ok(self.root.bytes.clone());
         }
         if is_manifest {

@@ -15,6 +15,8 @@
 //! 4  8  for each cluster: 4 bytes for its bytes of content; 4 for its stored bytes, with bit 24 set if it is not compressed
 //! ```
 //!
+//! In an entry for a part of a file on a server ([`crate::Parts`]), the bytes of the part follow the header as they are.
+//!
 //! The checksum detects accidents, such as a changed bit that no decoder reads. The content is compared as well.
 
 use crate::key::Key;

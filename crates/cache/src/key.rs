@@ -123,6 +123,12 @@ impl KeyMaker {
 }
 
 impl Key {
+    /// The key of a part of a file, by the name of the part.
+    pub fn of_part(name: &[u8]) -> Key {
+        let mut hasher = blake3::Hasher::new_derive_key("packline part cache v1: name");
+        Key(*hasher.update(name).finalize().as_bytes())
+    }
+
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }

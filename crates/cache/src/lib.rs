@@ -23,6 +23,8 @@
 //! Most containers have the blocks of [`Spec::encoder`](packline_codec::Spec::encoder), so that they share entries. A container with other blocks
 //! gives the encoder a [`BlockCodec`]; a block may then be stored in [clusters](Cluster).
 //!
+//! [`Parts`] keeps what is read of files on servers in the same directory.
+//!
 //! A server that many machines share can follow the directory or replace it. A server is a [`Remote`], and its entries are
 //! checked in the same way. The feature `http` provides [`http::Server`].
 #![forbid(unsafe_code)]
@@ -38,6 +40,7 @@ pub mod http;
 mod key;
 mod local;
 mod lookup;
+mod parts;
 mod remote;
 mod store;
 #[cfg(test)]
@@ -51,6 +54,7 @@ pub use encoder::{BlockEncoder, Digests};
 pub use error::Error;
 pub use key::{ContentDigest, ContentHasher, encoder_hash, encoder_hash_of_form};
 pub use lookup::{KnownBlocks, Lookup};
+pub use parts::Parts;
 pub use remote::{Remote, RemoteCounts, RemoteMemory};
 pub use store::{Contents, Store};
 pub use trim::Trimmed;

@@ -70,5 +70,6 @@ fn standard_io() -> Io {
         temporaries: Temporaries::default().with_scratch(environment::scratch()),
         shutdown: ShutdownHook::default(),
         drawn: ui::progress::DrawnBar::default(),
+        parts: None,
     }
 }

@@ -42,7 +42,7 @@ impl Published {
     fn ranges(&self, registry: &Registry) -> Vec<Option<String>> {
         self.server.take_asked();
         let mut found = Vec::new();
-        registry.blob("sha256:content", SIZE).read_to_end(&mut found).unwrap();
+        registry.blob("sha256:content", SIZE, 0).read_to_end(&mut found).unwrap();
         assert!(found == self.bytes);
         self.server.take_asked().into_iter().map(|asked| asked.range).collect()
     }
@@ -57,6 +57,11 @@ fn a_cut_content_is_continued() {
     let range = |start: u64| Some(format!("bytes={start}-299999"));
     published.server.set_cut(70_000, 4);
     assert_eq!(published.ranges(&registry), [None, range(70_000), range(140_000), range(210_000), range(280_000)]);
+    let mut rest = Vec::new();
+    published.server.take_asked();
+    registry.blob("sha256:content", SIZE, 100_000).read_to_end(&mut rest).unwrap();
+    assert!(rest == published.bytes[100_000..]);
+    assert_eq!(published.server.take_asked()[0].range, range(100_000));
     published.server.ignore_ranges();
     published.server.set_cut(70_000, 3);
     assert_eq!(published.ranges(&registry), [None, range(70_000), range(70_000), range(70_000)]);
@@ -68,12 +73,12 @@ fn a_content_that_is_always_cut_is_an_error() {
     let registry = published.open(None).unwrap();
     published.server.set_cut(10, u64::MAX);
     published.server.take_asked();
-    let mut content = registry.blob("sha256:content", SIZE);
+    let mut content = registry.blob("sha256:content", SIZE, 0);
     let error = content.read_to_end(&mut Vec::new()).unwrap_err();
     assert!(error.to_string().starts_with("the connection to the server failed: "), "{error}");
     assert!(content.read(&mut [0]).is_err());
     assert_eq!(published.server.take_asked().len(), 5, "nothing is requested after the error");
-    let mut wrong = registry.blob("sha256:content", SIZE + 1);
+    let mut wrong = registry.blob("sha256:content", SIZE + 1, 0);
     let error = wrong.read_to_end(&mut Vec::new()).unwrap_err();
     assert_eq!(error.to_string(), "the server sends 300000 bytes (expected 300001, as the manifest says)");
 }

@@ -1,10 +1,11 @@
 //! Files on a server that is slow, cuts, lies and changes: the right bytes, or one clear error within a limited time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use packline_http::{Address, Fault as HttpFault, HttpFile, HttpOptions, Netrc, Proxies};
+use packline_http::{Address, Fault as HttpFault, HttpFile, HttpOptions, Netrc, PartStore, Proxies};
 use packline_runtime::Input;
 use packline_testkit::http_files::{Fault, HttpFiles, Served};
 use packline_testkit::{Random, Stopwatch};
@@ -183,6 +184,86 @@ fn a_file_that_changes_is_an_error_and_never_a_mix() {
         // Nothing is read any more, not even what is in memory.
         assert!(file.read_at(0, &mut [0; 10]).unwrap_err().to_string().contains("changed on the server"));
     }
+}
+
+/// A store in memory.
+#[derive(Debug, Default)]
+struct Memory(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
+
+impl PartStore for Memory {
+    fn get(&self, name: &[u8]) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().get(name).cloned()
+    }
+
+    fn put(&self, name: &[u8], bytes: &[u8]) {
+        self.0.lock().unwrap().insert(name.to_vec(), bytes.to_vec());
+    }
+}
+
+impl Memory {
+    /// Opens a file, which keeps what it reads.
+    fn open(self: &Arc<Memory>, server: &HttpFiles, path: &str) -> HttpFile {
+        let mut options = quick();
+        options.store = Some(self.clone());
+        HttpFile::open(Address::parse(&server.url(path)).unwrap(), options).unwrap()
+    }
+}
+
+#[test]
+fn what_is_kept_is_not_requested_again() {
+    let (server, content) = server();
+    let store = Arc::new(Memory::default());
+    let mut part = vec![0; 100_000];
+    store.open(&server, "/image").read_at(1_000_000, &mut part).unwrap();
+    assert!(part == content[1_000_000..1_100_000]);
+    let all = store.open(&server, "/image");
+    compare(&all, &content).unwrap();
+    // The first request of each run has 8 KiB, of which nothing is kept, and pages are requested as a whole.
+    assert!(all.counts().bytes <= SIZE as u64 - 100_000 + 2 * 4096, "{:?}", all.counts());
+    server.take_seen();
+    let again = store.open(&server, "/image");
+    compare(&again, &content).unwrap();
+    let (seen, bytes) = server.take_seen();
+    assert!(seen.len() <= 2 && bytes <= 2 * 8192, "{seen:?}, {bytes} bytes");
+    // Damage is found, and repaired.
+    store.0.lock().unwrap().values_mut().for_each(|bytes| bytes.truncate(bytes.len() / 2));
+    compare(&store.open(&server, "/image"), &content).unwrap();
+    server.take_seen();
+    compare(&store.open(&server, "/image"), &content).unwrap();
+    assert!(server.take_seen().1 <= 2 * 8192);
+}
+
+#[test]
+fn nothing_is_kept_of_another_version_or_address() {
+    let store = Arc::new(Memory::default());
+    let other: Vec<u8> = content().iter().map(|byte| !byte).collect();
+    let served = |bytes: &[u8], etag: Option<&str>, modified: Option<&str>| Served {
+        bytes: Arc::new(bytes.to_vec()),
+        etag: etag.map(str::to_string),
+        modified: modified.map(str::to_string),
+    };
+    let (server, _) = server();
+    for (etag, bytes) in [("\"a\"", content()), ("\"b\"", other.clone()), ("\"a\"", content())] {
+        server.serve_as("/image", served(&bytes, Some(etag), None));
+        compare(&store.open(&server, "/image"), &bytes).unwrap();
+    }
+    // Another address with the same validator, and another query.
+    for path in ["/other", "/image?other"] {
+        server.serve_as(path.split('?').next().unwrap(), served(&other, Some("\"a\""), None));
+        compare(&store.open(&server, path), &other).unwrap();
+    }
+    // A change while it is read is still an error, and later runs read no mix.
+    server.change_after(3, "/image", served(&content(), Some("\"c\""), None));
+    let fresh = Arc::new(Memory::default());
+    assert!(compare(&fresh.open(&server, "/image"), &other).unwrap_err().contains("changed on the server"));
+    compare(&fresh.open(&server, "/image"), &content()).unwrap();
+    // Without a strong validator nothing is kept. The server sends no date, so that a change in the same second cannot be excluded.
+    let none = Arc::new(Memory::default());
+    for (etag, modified) in [(None, None), (Some("W/\"a\""), None), (None, Some("Mon, 23 Nov 2026 10:00:00 GMT"))] {
+        server.serve_as("/image", served(&content(), etag, modified));
+        compare(&none.open(&server, "/image"), &content()).unwrap();
+    }
+    assert!(none.0.lock().unwrap().is_empty());
 }
 
 #[test]

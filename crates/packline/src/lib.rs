@@ -155,7 +155,7 @@ pub mod requests {
     pub use crate::unpack::{Destination, UnpackSummary, unpack, unpack_tar};
     #[cfg(feature = "oci")]
     pub use packline_archives::oci::{
-        OciDetails, OciImage, OciLayer, OciOptions, OciPlace, Platform, RegistryClient, RegistryRoot,
+        OciDetails, OciImage, OciLayer, OciOptions, OciPlace, Platform, RegistryClient, RegistryRoot, lacks_platform,
     };
     pub use packline_image::UnpackRequest;
 }

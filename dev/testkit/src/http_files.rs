@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use crate::http::{Request, Server, send, send_head};
+use crate::http::{Request, Server, locked, send, send_head};
 
 /// A fault of the answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,22 +153,18 @@ impl HttpFiles {
     }
 
     fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.state.settings()
+        locked(&self.state.settings)
     }
 }
 
 impl State {
-    fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Answers a request. Returns false if the connection is to be closed.
     fn answer(&self, request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
         let path = request.path.split('?').next().unwrap_or_default();
         let header = |name: &str| request.headers.get(name).cloned();
         let range = header("range").and_then(|range| parsed(&range));
         let (fault, redirect, file, authorization) = {
-            let mut settings = self.settings();
+            let mut settings = locked(&self.settings);
             let authorization = header("authorization");
             let conditional = header("if-range").is_some();
             settings.seen.push(Seen { path: request.path.clone(), authorization, range, conditional });
@@ -265,7 +261,7 @@ impl State {
             })?,
             _ => stream.write_all(bytes)?,
         }
-        self.settings().bytes += bytes.len() as u64;
+        locked(&self.settings).bytes += bytes.len() as u64;
         Ok(!ends)
     }
 }

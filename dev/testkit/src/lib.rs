@@ -9,6 +9,7 @@
 //! - [`tools`] finds the programs that a test needs, and skips the test by name if a program is missing.
 
 pub mod c_library;
+pub mod certificates;
 pub mod chunker;
 mod clock;
 mod environment;
@@ -26,6 +27,7 @@ pub mod http_cache;
 pub mod http_files;
 pub mod model;
 pub mod mount;
+pub mod nginx;
 pub mod peer;
 pub mod plant;
 mod random;

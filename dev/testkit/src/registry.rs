@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::http::{Request, Server, send, send_head};
+use crate::http::{Request, Server, locked, send, send_head};
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -82,7 +82,7 @@ impl Registry {
         let shared = state.clone();
         let answer = Box::new(move |request: &Request, stream: &mut TcpStream| shared.answer(request, stream));
         let server = Server::start(Arc::default(), answer)?;
-        state.settings().address = server.address().to_string();
+        locked(&state.settings).address = server.address().to_string();
         Ok(Registry { server, state })
     }
 
@@ -135,18 +135,14 @@ impl Registry {
     }
 
     fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.state.settings()
+        locked(&self.state.settings)
     }
 }
 
 impl State {
-    fn settings(&self) -> MutexGuard<'_, Settings> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Answers a request. Returns false if the connection is to be closed.
     fn answer(&self, request: &Request, stream: &mut TcpStream) -> io::Result<bool> {
-        let mut settings = self.settings();
+        let mut settings = locked(&self.settings);
         let header = |name: &str| request.headers.get(name).cloned();
         let authorization = header("authorization");
         let range = header("range");

@@ -101,6 +101,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.erofs", "erofs-utils"),
     ("mksquashfs", "squashfs-tools"),
+    ("nginx", "nginx-light"),
     ("openssl", "openssl"),
     ("pigz", "pigz"),
     ("pkg-config", "pkgconf"),

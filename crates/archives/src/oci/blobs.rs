@@ -12,7 +12,7 @@ use packline_tree::Error;
 use super::archive::Archive;
 use super::digest::Digest;
 use super::documents::{DOCUMENT_MOST, Descriptor};
-use super::registry::RegistryImage;
+use super::registry::{RegistryImage, is_manifest};
 use super::{unreadable, wrong};
 use crate::Part;
 
@@ -73,7 +73,11 @@ impl Blobs {
     pub fn described(&self, name: &str, descriptor: &Descriptor, digest: &Digest) -> Result<Vec<u8>, Error> {
         let Blobs::Registry(image) = self else { return self.checked(name, &digest.path(), digest) };
         let bytes = image.document(descriptor)?;
-        check(name, "a document", &bytes, digest).map(|()| bytes)
+        let checked = check(name, "a document", &bytes, digest);
+        if !is_manifest(descriptor) {
+            image.judge(&descriptor.digest, checked.is_ok());
+        }
+        checked.map(|()| bytes)
     }
 
     /// The content with a digest. `None` if the image is known not to have it.

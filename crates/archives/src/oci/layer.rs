@@ -59,6 +59,11 @@ impl OciLayer {
         &self.diff_id
     }
 
+    /// Identifies a layer of a registry by both digests.
+    pub(super) fn key(&self) -> String {
+        format!("{} {}", self.digest.as_ref().unwrap_or(&self.diff_id), self.diff_id)
+    }
+
     /// The compression of the content, by its first bytes. `None` if it is not compressed.
     ///
     /// # Errors
@@ -82,8 +87,8 @@ impl OciLayer {
     /// # Errors
     /// [`Error::Input`] for a wrong digest, [`Error::Io`] if the layer cannot be read, decompressed or stored.
     pub fn checked(&self, limits: &Limits, scratch: Option<&Path>, stop: &dyn Fn() -> bool) -> Result<Part, Error> {
-        if let Blob::Registry(image, digest, _) = &self.blob {
-            let key = format!("{digest} {}", self.diff_id);
+        if let Blob::Registry(image, ..) = &self.blob {
+            let key = self.key();
             if let Some(part) = image.stored().get(&key) {
                 return Ok(part.clone());
             }
@@ -129,7 +134,11 @@ impl OciLayer {
         if let Some(digest) = &self.digest {
             // A decoder may have left bytes unread, and a damaged layer may not be decodable: the error of its digest is clearer.
             self.copy(&mut content, &mut |_| Ok(()), stop)?;
-            self.compare(&content.digest(), digest, BLOB)?;
+            let compared = self.compare(&content.digest(), digest, BLOB);
+            if let Blob::Registry(image, digest, _) = &self.blob {
+                image.judge(&digest.to_string(), compared.is_ok());
+            }
+            compared?;
         }
         self.compare(&found?, &self.diff_id, DIFF_ID)?;
         Part::whole(file).map_err(refused)

@@ -21,6 +21,14 @@ const FOREIGN: [&str; 2] =
     ["application/vnd.oci.image.layer.nondistributable.v1.tar", "application/vnd.docker.image.rootfs.foreign.diff.tar"];
 const COMPRESSIONS: [&str; 5] = ["", "+gzip", "+zstd", ".gzip", ".zstd"];
 
+/// The start of the message of an image without the wanted platform.
+const NO_PLATFORM: &str = "contains no image for the platform";
+
+/// Whether an image was not opened because it has no image of the wanted platform, and another platform could be chosen.
+pub fn lacks_platform(error: &Error) -> bool {
+    matches!(error, Error::Input { what, .. } if what.starts_with(NO_PLATFORM))
+}
+
 /// The manifest of an image.
 struct Found {
     manifest: Manifest,
@@ -51,7 +59,9 @@ pub(super) fn open(blobs: Blobs, name: String, tag: Option<&str>, options: &OciO
 pub(super) fn open_registry(image: &Arc<RegistryImage>, options: &OciOptions) -> Result<OciImage, Error> {
     let name = image.root.name.clone();
     let layout = Layout { blobs: Blobs::Registry(Arc::clone(image)), name: &name, options };
-    layout.image(vec![image.descriptor()])
+    let opened = layout.image(vec![image.descriptor.clone()])?;
+    image.announce(opened.layers.iter().map(|layer| (layer.key(), layer.size())));
+    Ok(opened)
 }
 
 impl Layout<'_> {
@@ -198,7 +208,7 @@ impl Layout<'_> {
     fn no_platform(&self, wanted: &Platform, found: impl Iterator<Item = Platform>) -> Error {
         let found: Vec<String> = found.map(|platform| platform.to_string()).collect();
         let expected = if found.is_empty() { "one that names its platform".to_string() } else { found.join(", ") };
-        wrong(self.name, format!("contains no image for the platform {wanted}"), expected)
+        wrong(self.name, format!("{NO_PLATFORM} {wanted}"), expected)
     }
 
     fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {

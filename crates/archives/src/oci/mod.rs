@@ -33,6 +33,7 @@ pub use details::OciDetails;
 pub use digest::Digest;
 pub use documents::Platform;
 pub use layer::OciLayer;
+pub use layout::lacks_platform;
 use registry::RegistryImage;
 pub use registry::{RegistryClient, RegistryRoot};
 

@@ -24,6 +24,12 @@ pub trait RegistryClient: Send + Sync {
 
     /// Returns a reader of a content by its digest. It reads at most `size` bytes.
     fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send>;
+
+    /// Tells whether a content that was read has its digest.
+    fn judge(&self, _digest: &str, _is_right: bool) {}
+
+    /// Announces the bytes of layers that are read next, for a display.
+    fn expect(&self, _bytes: u64) {}
 }
 
 /// The document to which a tag or a digest of a registry leads.
@@ -41,6 +47,8 @@ pub struct RegistryRoot {
 /// An image in a registry, and what was read of it.
 pub(super) struct RegistryImage {
     pub root: RegistryRoot,
+    /// The descriptor of the root.
+    pub descriptor: Descriptor,
     client: Box<dyn RegistryClient>,
     /// The tars of layers that were read and checked, by both digests, so that an image that is read twice is fetched once.
     stored: Mutex<BTreeMap<String, Part>>,
@@ -54,14 +62,10 @@ struct Typed {
     manifests: Option<serde::de::IgnoredAny>,
 }
 
-impl RegistryImage {
-    pub fn new(root: RegistryRoot, client: Box<dyn RegistryClient>) -> RegistryImage {
-        RegistryImage { root, client, stored: Mutex::default() }
-    }
-
-    /// The descriptor of the root. Registries may call each document JSON, and then the document tells its type.
-    pub fn descriptor(&self) -> Descriptor {
-        let RegistryRoot { digest, media_type, bytes, .. } = &self.root;
+impl RegistryRoot {
+    /// Its descriptor. Registries may call each document JSON, and then the document tells its type.
+    fn descriptor(&self) -> Descriptor {
+        let RegistryRoot { digest, media_type, bytes, .. } = self;
         let known = |found: &&str| INDEXES.contains(found) || MANIFESTS.contains(found);
         let typed: Option<Typed> = serde_json::from_slice(bytes).ok();
         let by_members = |typed: &Typed| if typed.manifests.is_some() { INDEXES[0] } else { MANIFESTS[0] }.to_string();
@@ -74,6 +78,17 @@ impl RegistryImage {
         let digest = digest.clone().unwrap_or_else(|| Digest::of(bytes).to_string());
         Descriptor::new(media_type, digest, bytes.len() as u64)
     }
+}
+
+/// Whether a document is an index or a manifest. Other documents are contents.
+pub(super) fn is_manifest(descriptor: &Descriptor) -> bool {
+    [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str())
+}
+
+impl RegistryImage {
+    pub fn new(root: RegistryRoot, client: Box<dyn RegistryClient>) -> RegistryImage {
+        RegistryImage { descriptor: root.descriptor(), root, client, stored: Mutex::default() }
+    }
 
     /// Reads a document that a descriptor describes.
     pub fn document(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Error> {
@@ -83,8 +98,8 @@ impl RegistryImage {
             let what = format!("{} has a size of {}", descriptor.digest, size_at_least(descriptor.size));
             return Err(wrong(name, what, format!("at most {} for a document", size_at_most(DOCUMENT_MOST))));
         }
-        let is_manifest = [INDEXES, MANIFESTS].concat().contains(&descriptor.media_type.as_str());
-        if is_manifest && descriptor.digest == self.descriptor().digest {
+        let is_manifest = is_manifest(descriptor);
+        if is_manifest && descriptor.digest == self.descriptor.digest {
             return Ok(self.root.bytes.clone());
         }
         if is_manifest {
@@ -98,6 +113,18 @@ impl RegistryImage {
 
     pub fn content(&self, digest: &str, size: u64) -> Box<dyn Read + Send> {
         Box::new(self.client.content(digest, size).take(size))
+    }
+
+    /// Tells the client whether a content has its digest.
+    pub fn judge(&self, digest: &str, is_right: bool) {
+        self.client.judge(digest, is_right);
+    }
+
+    /// Announces the layers, given by their keys and sizes, that are not stored yet.
+    pub fn announce(&self, layers: impl Iterator<Item = (String, u64)>) {
+        let stored = self.stored();
+        let unread: BTreeMap<String, u64> = layers.filter(|(key, _)| !stored.contains_key(key)).collect();
+        self.client.expect(unread.into_values().fold(0, u64::saturating_add));
     }
 
     pub fn stored(&self) -> MutexGuard<'_, BTreeMap<String, Part>> {

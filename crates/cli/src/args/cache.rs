@@ -2,15 +2,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Arg;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use packline_cache::http::{Server, Url};
-use packline_cache::{BlockCache, Error, Remote, Store};
+use packline_cache::{BlockCache, Error, Parts, Remote, Store};
 
+use super::registry::is_in_registry;
+use super::remote::is_remote;
 use super::value::size;
-use super::wrong;
+use super::{Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
 
@@ -48,6 +51,31 @@ pub struct CacheOptions {
     no_cache: bool,
 }
 
+/// `--cache` of commands that read files on servers and images in registries.
+#[derive(Debug, clap::Args)]
+#[command(mut_args(with_help_of_reading))]
+pub struct ReadCache {
+    #[command(flatten)]
+    options: CacheOptions,
+}
+
+fn with_help_of_reading(argument: Arg) -> Arg {
+    match argument.get_id().as_str() {
+        "cache" => argument.value_name("DIR").help(
+            "Keep what is read from servers and registries in a directory, for later runs [default: PACKLINE_CACHE]",
+        ),
+        "cache_size" => {
+            argument.help("Limit the size of the cache directory; what was not used for longest is removed first")
+        }
+        _ => argument,
+    }
+}
+
+/// Whether an operand is read from a server.
+fn is_on_server(path: &Path) -> bool {
+    is_remote(path) || is_in_registry(path)
+}
+
 /// The places of a cache; at least one of them is set.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CacheLocations {
@@ -76,6 +104,63 @@ impl CacheOptions {
             (None, None) => return Ok(None),
         };
         Ok(Some(Arc::new(cache)))
+    }
+
+    /// Opens the directory of the cache, if one is requested and an operand is read from a server, to keep what is read.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if the directory contains other files.
+    pub fn keep_parts<'p>(&self, operands: impl IntoIterator<Item = &'p PathBuf>, io: &mut Io) -> Result<(), Failure> {
+        let places = self.place.configured(io).filter(|_| !self.no_cache);
+        let Some(directory) = places.and_then(|places| places.directory) else { return Ok(()) };
+        if operands.into_iter().any(|path| is_on_server(path)) {
+            // A mount in the background changes the working directory.
+            let directory = path::absolute(&directory).unwrap_or(directory);
+            let opened = Parts::open(&directory, self.place.cache_size, io.host.now.into());
+            io.parts = usable(opened, io)?.map(Arc::new);
+        }
+        Ok(())
+    }
+}
+
+impl ReadCache {
+    /// The long names of the options.
+    pub const NAMES: [&str; 3] = ["cache", "cache-size", "no-cache"];
+
+    /// Opens the directory, if one is requested.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if an option is given and nothing is read from a server, or if the place is not a directory; [`Failure::Failed`] if the
+    /// directory contains other files.
+    pub fn open<'p>(
+        &self,
+        operands: impl IntoIterator<Item = &'p PathBuf> + Clone,
+        invocation: &Invocation,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        let given = ReadCache::NAMES.into_iter().find(|long| invocation.has(long));
+        if let Some(long) = given.filter(|_| !operands.clone().into_iter().any(|path| is_on_server(path))) {
+            return Err(wrong(long, "works only with a file on a server or an image in a registry"));
+        }
+        if self.options.place.cache.as_deref().is_some_and(|place| CacheLocations::parse(place).server.is_some()) {
+            return Err(wrong("cache", "a server keeps only compressed blocks (expected a directory)"));
+        }
+        self.options.keep_parts(operands, io)
+    }
+}
+
+/// Returns what was opened. If the directory cannot be used, a warning is printed.
+///
+/// # Errors
+/// [`Failure::Failed`] if the directory contains other files.
+fn usable<T>(opened: Result<T, Error>, io: &mut Io) -> Result<Option<T>, Failure> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error @ Error::NotACache(_)) => Err(Failure::failed(error)),
+        Err(error) => {
+            io.warn(&format!("{error}; this run does not use the cache"));
+            Ok(None)
+        }
     }
 }
 
@@ -113,14 +198,7 @@ impl CacheLocation {
     }
 
     fn open_directory(&self, directory: &Path, io: &mut Io) -> Result<Option<BlockCache>, Failure> {
-        match BlockCache::open(directory, self.cache_size, io.host.now.into()) {
-            Ok(cache) => Ok(Some(cache)),
-            Err(error @ Error::NotACache(_)) => Err(Failure::failed(error)),
-            Err(error) => {
-                io.warn(&format!("{error}; this run does not use the cache"));
-                Ok(None)
-            }
-        }
+        usable(BlockCache::open(directory, self.cache_size, io.host.now.into()), io)
     }
 }
 

@@ -4,13 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{
-    Archive, ArchiveOptions, ContentKind, ImagePlace, OpenedFile, OpenedTar, Platform, TarOrStream,
-};
+use packline::requests::{Archive, ArchiveOptions, ContentKind, ImagePlace, OpenedFile, OpenedTar, TarOrStream};
 use packline::{Input, Resources};
 
 use super::keys::{OPENING, OpeningKeys};
-use super::registry::{RegistryArgs, is_container_image};
+use super::registry::{ContainerArgs, is_container_image};
 use super::value::size;
 use super::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
@@ -183,11 +181,11 @@ impl Offset {
     pub fn open(
         &self,
         path: &Path,
-        registry: &RegistryArgs,
+        container: &ContainerArgs,
         resources: &Resources,
         io: &mut Io,
     ) -> Result<Archive, Failure> {
-        match self.container_image(path, registry, io)? {
+        match self.container_image(path, container, io)? {
             Some(archive) => Ok(archive),
             None => self.open_input(path, input(path, io)?, false, resources, io),
         }
@@ -197,14 +195,17 @@ impl Offset {
     pub fn container_image(
         &self,
         path: &Path,
-        registry: &RegistryArgs,
+        container: &ContainerArgs,
         io: &mut Io,
     ) -> Result<Option<Archive>, Failure> {
         if let Some(long) = self.given().filter(|_| is_container_image(path)) {
             return Err(wrong(long, "has no effect on a container image"));
         }
-        match registry.place(path, io)? {
-            Some(place) => Ok(Some(Archive::container_image(place, path.to_path_buf())?)),
+        match container.place(path, true, io)? {
+            Some(place) => {
+                let platform = container.platform.clone();
+                Ok(Some(Archive::container_image(place, platform, path.to_path_buf())?))
+            }
             None => Ok(None),
         }
     }
@@ -284,11 +285,6 @@ impl Offset {
         let device = (!self.devices.is_empty()).then_some("device");
         self.offset.map(|_| "offset").or(device)
     }
-}
-
-/// Parses the platform of a container image.
-pub fn platform(text: &str) -> Result<Platform, String> {
-    Platform::parse(text).ok_or_else(|| format!("'{text}' is not a platform (expected OS/ARCH or OS/ARCH/VARIANT)"))
 }
 
 /// Rejects a container image.

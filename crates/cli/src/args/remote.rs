@@ -27,6 +27,7 @@ pub fn open(path: &Path, io: &mut Io) -> Result<Option<OpenedFile>, Failure> {
     let mut options = HttpOptions::default();
     options.netrc = netrc(io);
     options.proxies = io.host.proxies.clone();
+    options.store = io.parts.clone().map(|parts| parts as _);
     let opened = HttpFile::open(address.clone(), options);
     let file = opened.map_err(|fault| Failure::failed(format!("{address}: cannot open: {fault}")))?;
     io.host.held += HttpOptions::MEMORY as u64;
@@ -41,8 +42,13 @@ pub fn named(path: &Path) -> Cow<'_, Path> {
     }
 }
 
+/// Whether an operand is the address of a file on a server. A file that exists under such a name is not.
+pub fn is_remote(path: &Path) -> bool {
+    is_url(path.as_os_str().as_bytes()) && !path.exists()
+}
+
 fn address(path: &Path) -> Result<Option<Address>, Failure> {
-    if !is_url(path.as_os_str().as_bytes()) || path.exists() {
+    if !is_remote(path) {
         return Ok(None);
     }
     let text = path.to_str().ok_or_else(|| Failure::usage("the address is not valid UTF-8"))?;

@@ -58,7 +58,8 @@ impl Command for Cache {
 
     fn details() -> String {
         "PLACE is a directory, the URL of a server, http://[USER:PASSWORD@]HOST[:PORT][/PREFIX], or both as DIR,URL. A run \
-         compresses only the blocks that the cache does not have; the output has the same bytes.\n\
+         compresses only the blocks that the cache does not have; the output has the same bytes. A directory also keeps what is \
+         read of files on servers, and the layers of images in registries, for later runs.\n\
          # Damage\n\
          A damaged entry is found whenever it is read, and the block is compressed again: 'verify' is never needed before a \
          pack. Other processes may use the cache at the same time.\n\
@@ -72,7 +73,8 @@ impl Command for Cache {
          see a password on the command line, but not one in PACKLINE_CACHE.\n\
          # Trust\n\
          packline does not trust a directory or a server: it decodes each entry and compares it with the block before using \
-         it. Whoever may write to a cache can change how blocks are compressed, but never what they contain. For images that \
+         it. The digest of a layer is compared each time. What was kept of another file on a server has a checksum only, so let \
+         no one else write to the directory. Whoever may write to a cache can change how blocks are compressed, but never what they contain. For images that \
          must be the same everywhere, let only trusted machines write to the cache."
             .to_string()
     }

@@ -9,9 +9,10 @@ use packline::{Input, Resources};
 use packline_image::OpenedImage;
 use packline_pln::Span;
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{self, ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::args::run_options::{Machine, SchedulingOptions, Stats};
 use crate::args::value::text;
 use crate::args::{Command, Invocation, wrong};
@@ -37,9 +38,11 @@ pub struct Cat {
     #[arg(long, value_name = "START..END", value_parser = text(span))]
     range: Option<Span>,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -74,10 +77,11 @@ impl Command for Cat {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        self.registry.check([path])?;
+        self.container.check([path])?;
+        self.cache.open([path], invocation, io)?;
         let options = self.scheduling.start(self.stats.stats, None, &[path], io)?;
         let resources = options.apply(self.machine.resources(&io.host));
-        let (mut archive, identity) = match self.place.offset.container_image(path, &self.registry, io)? {
+        let (mut archive, identity) = match self.place.offset.container_image(path, &self.container, io)? {
             Some(archive) => (archive, None),
             None => {
                 let input = image::input(path, io)?;

@@ -11,9 +11,10 @@ use packline_runtime::escape;
 use packline_verity::Uuid;
 use serde_json::{Map, Value, json};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{PlnOpener, Unopened, unopened};
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::{RegistryArgs, is_container_image};
+use crate::args::registry::{ContainerArgs, is_container_image};
 use crate::args::run_options::{Machine, RunOptions, SchedulingOptions, Stats};
 use crate::args::value::size;
 use crate::args::{Command, Invocation, wrong};
@@ -82,7 +83,9 @@ pub struct Diff {
     #[command(flatten)]
     keys: OpeningKeys,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -212,9 +215,11 @@ impl Diff {
         };
         let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let of_images = self.superblock.then_some("super").or(self.inode_num.then_some("inode-num"));
-        self.registry.check([&self.old, &self.new])?;
-        let side =
-            |path, offset, devices, name| Side { path, offset, devices, name, registry: &self.registry, of_images };
+        self.container.check([&self.old, &self.new])?;
+        self.cache.open([&self.old, &self.new], invocation, io)?;
+        let container = &self.container;
+        let bar = !self.quiet;
+        let side = |path, offset, devices, name| Side { path, offset, devices, name, container, bar, of_images };
         let old = side(&self.old, self.old_offset, &self.old_devices, "old").open(&mut opener, io)?;
         let new = side(&self.new, self.new_offset, &self.new_devices, "new").open(&mut opener, io)?;
         opener.refuse_unused_keys(invocation)?;
@@ -256,7 +261,9 @@ struct Side<'s> {
     devices: &'s [PathBuf],
     /// The first word of its options.
     name: &'static str,
-    registry: &'s RegistryArgs,
+    container: &'s ContainerArgs,
+    /// Whether a bar is drawn while layers are fetched.
+    bar: bool,
     /// An option that is given and that only images have.
     of_images: Option<&'static str>,
 }
@@ -270,8 +277,9 @@ impl Side<'_> {
         if is_container_image(self.path) {
             self.refuse_options("a container image", self.of_images)?;
         }
-        if let Some(place) = self.registry.place(self.path, io)? {
-            return temporary(Source::oci(&place, None, &opener.resources)?, &opener.resources, io);
+        if let Some(place) = self.container.place(self.path, self.bar, io)? {
+            let source = Source::oci(&place, self.container.platform.clone(), &opener.resources)?;
+            return temporary(source, &opener.resources, io);
         }
         let unopened = unopened(self.path, self.offset, opener, io)?;
         let resources = &opener.resources;

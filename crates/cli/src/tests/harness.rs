@@ -129,6 +129,7 @@ pub fn io(stdin: Vec<u8>, out: Box<dyn Write + Send>, err: Box<dyn Write + Send>
         temporaries: Temporaries::default(),
         shutdown: ShutdownHook::default(),
         drawn: DrawnBar::default(),
+        parts: None,
     }
 }
 

@@ -275,6 +275,9 @@ fn message_of(error: &packline::Error) -> String {
         packline::Error::Exists(Exists::Directory(path)) => {
             format!("{}: is not empty; --force replaces files in it", path.escaped())
         }
+        packline::Error::Tree(cause) if packline::requests::lacks_platform(cause) => {
+            format!("{error}; --platform chooses another one")
+        }
         packline::Error::HashTree { .. } => {
             format!("{error}; --append --force writes its root hash, and with --key its signature, again")
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use packline::Output;
+use packline_cache::Parts;
 use packline_runtime::escape::{self, Escape};
 use packline_runtime::{FileIdentity, Temporaries};
 
@@ -42,6 +43,8 @@ pub struct Io {
     /// Actions to run before a signal ends the process.
     pub shutdown: ShutdownHook,
     pub drawn: DrawnBar,
+    /// Keeps what is read from servers, for later runs.
+    pub parts: Option<Arc<Parts>>,
 }
 
 impl Io {

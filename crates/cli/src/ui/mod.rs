@@ -5,6 +5,7 @@ pub mod elapsed;
 pub mod escape;
 pub mod exit_status;
 pub mod failure;
+pub mod fetch_bar;
 pub mod hash_tree;
 pub mod io;
 pub mod listings;

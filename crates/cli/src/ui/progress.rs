@@ -12,14 +12,15 @@ use packline::requests::survey;
 use packline::{Pass, Progress, Source};
 
 /// The most redraws per second; each redraw costs a system call.
-const REDRAWS: u8 = 8;
+pub(super) const REDRAWS: u8 = 8;
 /// The time between redraws while nothing is reported. A block may take seconds, and the shown rate falls during that time.
-const TICK: Duration = Duration::from_millis(250);
+pub(super) const TICK: Duration = Duration::from_millis(250);
 /// The smallest content, in bytes, for which a ratio is shown.
 const RATIO_LEAST: u64 = 1 << 20;
 
 /// Template for a known number of bytes.
-const OF_TOTAL: &str = "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {binary_bytes_per_sec}{msg}{left}";
+pub(super) const OF_TOTAL: &str =
+    "{prefix}{wide_bar} {percent}% {bytes}/{total_bytes} {binary_bytes_per_sec}{msg}{left}";
 /// Template for a stream, whose end is not known.
 const OF_STREAM: &str = "{prefix}{bytes} {binary_bytes_per_sec}{msg}";
 /// Template for the time after all content was read.
@@ -30,7 +31,7 @@ const ENDING: &str = "{spinner} {msg}";
 pub struct DrawnBar(Arc<Mutex<Option<ProgressBar>>>);
 
 impl DrawnBar {
-    fn set(&self, bar: Option<ProgressBar>) {
+    pub(super) fn set(&self, bar: Option<ProgressBar>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bar;
     }
 
@@ -198,7 +199,7 @@ impl Percentage {
 }
 
 /// Uses the default style if the template is invalid; the tests check the templates.
-fn style(template: &str) -> ProgressStyle {
+pub(super) fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("left", show_time_left)
 }

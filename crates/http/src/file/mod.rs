@@ -1,5 +1,6 @@
 //! A file on a server that is read at any offset, by several threads.
 
+mod kept;
 mod options;
 mod pages;
 mod requests;
@@ -7,14 +8,17 @@ mod version;
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use packline_runtime::Input;
 
+use self::kept::{Found, Kept};
 use self::pages::Pages;
 use self::requests::Requests;
 use crate::{Address, Fault};
 
+pub use self::kept::PartStore;
 pub use self::options::HttpOptions;
 pub(crate) use self::requests::PROGRESS;
 pub(crate) use self::version::{ContentRange, text};
@@ -35,6 +39,8 @@ pub struct Counts {
 pub struct HttpFile {
     address: Address,
     requests: Requests,
+    /// What earlier runs kept of this version.
+    kept: Option<Kept>,
     size: u64,
     /// Maximum number of requests in flight.
     connections: usize,
@@ -58,6 +64,7 @@ impl HttpFile {
         let connections = options.connections.max(1);
         let memory = options.pages();
         let most = options.largest_request();
+        let store = options.store.clone();
         let requests = Requests::new(address.clone(), options);
         let first = requests.fetch(0..FIRST)?;
         let version = requests.version();
@@ -67,10 +74,11 @@ impl HttpFile {
                 "{address}: the server sends neither ETag nor Last-Modified; a changed file of the same size is not noticed"
             );
         }
+        let kept = store.and_then(|store| Some(Kept::new(store, requests.lasting_name()?, size)));
         let mut pages = Pages::new(size, memory, most);
         pages.answered(&(0..FIRST.min(size)), &first);
         let state = Mutex::new(State { pages, changed: None });
-        Ok(HttpFile { address, requests, size, connections, state, answered: Condvar::new() })
+        Ok(HttpFile { address, requests, kept, size, connections, state, answered: Condvar::new() })
     }
 
     /// The address, which shows neither its user nor its query.
@@ -85,6 +93,19 @@ impl HttpFile {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a range, or its first pages, from what is kept or from the server.
+    fn obtain(&self, range: &Range<u64>) -> Result<Vec<u8>, Fault> {
+        let Some(kept) = &self.kept else { return self.requests.fetch(range.clone()) };
+        match kept.find(range) {
+            Found::Bytes(bytes) => Ok(bytes),
+            Found::Missing(range) => {
+                let bytes = self.requests.fetch(range.clone())?;
+                kept.keep(range.start, &bytes);
+                Ok(bytes)
+            }
+        }
     }
 
     /// Reads at least one byte from `offset` on. Waits if another thread requests it, or if enough requests are in flight.
@@ -104,7 +125,7 @@ impl HttpFile {
             state = self.answered.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         drop(state);
-        let fetched = self.requests.fetch(range.clone());
+        let fetched = self.obtain(&range);
         let mut state = self.lock();
         state.pages.answered(&range, fetched.as_deref().unwrap_or_default());
         if let Err(fault @ Fault::Changed(_)) = &fetched {

@@ -1,9 +1,11 @@
 //! How a file on a server is read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ureq::{Agent, Timeout};
 
+use super::kept::{CHUNK, PartStore};
 use crate::{CONNECTION, Fault, Netrc, Proxies, agent, config};
 
 /// How a file on a server is read. None of it changes the bytes that are read.
@@ -29,6 +31,8 @@ pub struct HttpOptions {
     pub proxies: Proxies,
     /// Whether a thread may be started to look up the name of the server, so that this has a time limit.
     pub threads: bool,
+    /// Keeps what is read, for later runs. Nothing is kept of a file without a strong `ETag` and without `Last-Modified`.
+    pub store: Option<Arc<dyn PartStore>>,
 }
 
 impl HttpOptions {
@@ -45,7 +49,9 @@ impl HttpOptions {
     /// Bytes for what was read: what requests in flight, one that is being stored, and connections do not need.
     pub(super) fn pages(&self) -> usize {
         let connections = self.connections.max(1);
-        let requests = (connections + 1) * self.largest_request() as usize + connections * CONNECTION;
+        // A chunk as it is kept, and its pages.
+        let chunks = if self.store.is_some() { 2 * connections * CHUNK as usize } else { 0 };
+        let requests = (connections + 1) * self.largest_request() as usize + connections * CONNECTION + chunks;
         self.memory.max(HttpOptions::MEMORY_LEAST).saturating_sub(requests)
     }
 
@@ -86,6 +92,7 @@ impl Default for HttpOptions {
             netrc: Netrc::default(),
             proxies: Proxies::default(),
             threads: true,
+            store: None,
         }
     }
 }

@@ -152,10 +152,18 @@ impl Pages {
         before.map_or(LEAST, |range| (2 * (range.end - range.start)).max(LEAST))
     }
 
-    /// Ends a request. Stores its bytes, if it has brought any.
+    /// Ends a request. Stores its bytes, if it has brought any. If they are not all, the next request for the rest is chosen as if it had asked
+    /// for these only.
     pub(super) fn answered(&mut self, range: &Range<u64>, bytes: &[u8]) {
         if let Some(index) = self.awaited.iter().position(|awaited| awaited == range) {
             self.awaited.swap_remove(index);
+        }
+        let end = range.start + bytes.len() as u64;
+        if !bytes.is_empty() && end < range.end {
+            match self.readers.iter_mut().rfind(|reader| *reader == range) {
+                Some(reader) => reader.end = end,
+                None => self.announce(end..range.end),
+            }
         }
         for (page, bytes) in (range.start / PAGE..).zip(bytes.chunks(PAGE as usize)) {
             while self.order.len() >= self.capacity {
@@ -277,6 +285,19 @@ mod tests {
         assert_eq!(next.start, range.end);
         pages.answered(&range, &[]);
         assert!(!pages.is_awaited(0) && pages.copy(0, &mut [0; 10]) == 0);
+    }
+
+    #[test]
+    fn a_short_answer_is_continued() {
+        let mut pages = pages();
+        pages.announce(10 << 20..11 << 20);
+        let range = pages.request(&(10 << 20..(10 << 20) + 100));
+        pages.answered(&range, &[1; PAGE as usize]);
+        assert_eq!(read(&mut pages, (10 << 20) + PAGE, 100), [((10 << 20) + PAGE, 11 << 20)]);
+        let range = pages.request(&(1 << 20..(1 << 20) + 100_000));
+        pages.answered(&range, &[1; 8 * PAGE as usize]);
+        let start = (1 << 20) + 8 * PAGE;
+        assert_eq!(read(&mut pages, start, 10), [(start, start + 16 * PAGE)]);
     }
 
     #[test]

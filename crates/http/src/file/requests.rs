@@ -55,6 +55,15 @@ impl Requests {
         self.version.get()
     }
 
+    /// A name of this version of the file that is valid after this run; it has the query, which may be a secret. `None` if the server does not tell
+    /// versions apart.
+    pub(super) fn lasting_name(&self) -> Option<String> {
+        let version = self.version.get()?;
+        let validator = version.lasting()?;
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(format!("{}\n{current}\n{}\n{validator}", self.original.uri(), version.size))
+    }
+
     pub(super) fn counts(&self) -> Counts {
         Counts { requests: self.requests.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
     }

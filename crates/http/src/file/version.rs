@@ -1,7 +1,7 @@
 //! Which version of a file an answer is about: its size and its validators.
 
 use ureq::Body;
-use ureq::http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderName, LAST_MODIFIED};
+use ureq::http::header::{CONTENT_LENGTH, CONTENT_RANGE, DATE, ETAG, HeaderName, LAST_MODIFIED};
 use ureq::http::{HeaderMap, Response};
 
 use crate::Fault;
@@ -12,11 +12,20 @@ pub(super) struct Version {
     pub(super) size: u64,
     etag: Option<String>,
     modified: Option<String>,
+    /// The answer is of a later second than the last change of the file. A change in the same second would have the same time.
+    settled: bool,
 }
 
 impl Version {
     pub(super) fn of(headers: &HeaderMap, size: u64) -> Version {
-        Version { size, etag: text(headers, &ETAG), modified: text(headers, &LAST_MODIFIED) }
+        let modified = text(headers, &LAST_MODIFIED);
+        let date = text(headers, &DATE);
+        Version { size, etag: text(headers, &ETAG), settled: date.is_some() && date != modified, modified }
+    }
+
+    /// A validator that also tells later versions of the file from this one.
+    pub(super) fn lasting(&self) -> Option<&str> {
+        self.validator().filter(|_| self.etag.is_some() || self.settled)
     }
 
     /// The value of `If-Range`: a server whose file has changed then does not answer with a range. A weak `ETag` is not allowed there.
@@ -127,6 +136,7 @@ mod tests {
             size,
             etag: etag.map(str::to_string),
             modified: modified.map(str::to_string),
+            settled: modified == Some("Mon"),
         };
         let known = version(9, Some("\"a\""), Some("Mon"));
         assert_eq!(known.check(&version(9, Some("\"a\""), None)), Ok(()));
@@ -141,5 +151,9 @@ mod tests {
         assert_eq!(known.validator(), Some("\"a\""));
         assert_eq!(version(9, Some("W/\"a\""), Some("Mon")).validator(), None);
         assert_eq!(version(9, None, Some("Mon")).validator(), Some("Mon"));
+        assert_eq!(version(9, Some("\"a\""), None).lasting(), Some("\"a\""));
+        assert_eq!(version(9, None, Some("Mon")).lasting(), Some("Mon"));
+        assert_eq!(version(9, None, Some("Tue")).lasting(), None);
+        assert_eq!(version(9, Some("W/\"a\""), Some("Mon")).lasting(), None);
     }
 }

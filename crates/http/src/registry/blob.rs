@@ -27,9 +27,10 @@ pub struct BlobReader {
 }
 
 impl BlobReader {
-    pub fn new(client: Arc<Client>, digest: &str, size: u64) -> BlobReader {
+    /// A reader that begins with the byte `from`, which is at most `size`.
+    pub fn new(client: Arc<Client>, digest: &str, size: u64, from: u64) -> BlobReader {
         let digest = digest.to_string();
-        BlobReader { client, digest, size, at: 0, answer: None, tries: 0, tried_at: 0, failed: None }
+        BlobReader { client, digest, size, at: from, answer: None, tries: 0, tried_at: from, failed: None }
     }
 
     /// Requests what was not read yet.

@@ -89,10 +89,10 @@ impl Registry {
         self.client.document(&format!("manifests/{digest}")).map(|document| document.bytes)
     }
 
-    /// Returns a reader of a content of `size` bytes. Nothing is requested before the first read. After a cut the rest is requested. The digest is
+    /// Returns a reader of a content of `size` bytes, from the byte `from` on. Nothing is requested before the first read. After a cut the rest is requested. The digest is
     /// not checked. Errors of the reader contain a [`Fault`].
-    pub fn blob(&self, digest: &str, size: u64) -> impl Read + Send + use<> {
-        BlobReader::new(Arc::clone(&self.client), digest, size)
+    pub fn blob(&self, digest: &str, size: u64, from: u64) -> impl Read + Send + use<> {
+        BlobReader::new(Arc::clone(&self.client), digest, size, from.min(size))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "oci")]
-use packline_archives::oci::OciPlace;
+use packline_archives::oci::{OciPlace, Platform};
 use packline_archives::tar::TarOptions;
 use packline_image::{OpenedImage, metadata_cache};
 use packline_runtime::escape::Escape;
@@ -92,7 +92,10 @@ enum Content {
     Stream(Box<dyn Read + Send>),
     Stored(Arc<dyn packline_runtime::Input>),
     #[cfg(feature = "oci")]
-    Layers(OciPlace),
+    Layers {
+        place: OciPlace,
+        platform: Option<Platform>,
+    },
 }
 
 impl Archive {
@@ -109,17 +112,18 @@ impl Archive {
         }
     }
 
-    /// A container image at `place`, which is called `path` in messages. Its layers are stored each time that it is read.
+    /// A container image at `place`, which is called `path` in messages: the image of `platform`, or of this machine's if there are
+    /// several. Its layers are stored each time that it is read.
     ///
     /// # Errors
     /// [`Error::Request`] for a stream, which could be read only once.
     #[cfg(feature = "oci")]
-    pub fn container_image(place: OciPlace, path: PathBuf) -> Result<Archive, Error> {
+    pub fn container_image(place: OciPlace, platform: Option<Platform>, path: PathBuf) -> Result<Archive, Error> {
         if place.is_stream() {
             let what = format!("{}: a container image in a stream", path.escaped());
             return Err(Error::Request { what, expected: "a directory or a file".to_string() });
         }
-        let content = Content::Layers(place);
+        let content = Content::Layers { place, platform };
         Ok(Archive::Tar(OpenedTar { display_path: path, kind: ContentKind::ContainerImage, content }))
     }
 
@@ -263,7 +267,7 @@ impl OpenedTar {
                 Source::TarStream { name, stream: std::mem::replace(stream, Box::new(io::empty())) }
             }
             #[cfg(feature = "oci")]
-            Content::Layers(place) => Source::oci(place, None, resources)?,
+            Content::Layers { place, platform } => Source::oci(place, platform.clone(), resources)?,
         })
     }
 }

@@ -4,6 +4,7 @@ mod server;
 
 use crate::{generate, options, shell};
 use clap::Args;
+use packline_testkit::certificates::Certificates;
 use packline_testkit::tools;
 use serde_json::Value;
 use server::BazelRemote;
@@ -43,7 +44,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         shell::print_error("https is left out: there is no openssl");
         return Ok(());
     }
-    let trusted = server::certificates(directory.path())?;
+    let trusted = Certificates::make(directory.path())?;
     let server = BazelRemote::start(program, directory.path(), Some(&trusted))?;
     machines.by_https(&trusted.root, server.url())
 }

@@ -1,21 +1,13 @@
-//! bazel-remote, and the certificates with which it speaks https.
+//! bazel-remote.
 
-use packline_testkit::tools;
+use packline_testkit::certificates::Certificates;
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Tenths of a second within which the server must answer.
 const PATIENCE: u32 = 200;
-
-/// Files of certificates.
-pub struct Certificates {
-    /// The certificate of the authority that signed the certificate of the server.
-    pub root: PathBuf,
-    server: PathBuf,
-    key: PathBuf,
-}
 
 /// A server that runs until this is dropped.
 pub struct BazelRemote {
@@ -61,30 +53,4 @@ impl Drop for BazelRemote {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// An authority, and a certificate of 127.0.0.1, made by openssl(1).
-pub fn certificates(directory: &Path) -> Result<Certificates, String> {
-    let at = |name: &str| directory.join(name);
-    let [root, root_key, request, server, key, about] =
-        ["root.pem", "root.key", "server.csr", "server.pem", "server.key", "server.ext"].map(at);
-    std::fs::write(&about, "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
-        .map_err(|cause| cause.to_string())?;
-    let openssl = |words: &[&str], files: &[(&str, &Path)]| {
-        let mut command = Command::new("openssl");
-        command.args(words);
-        for (option, path) in files {
-            command.arg(option).arg(path);
-        }
-        tools::run(&mut command).map(drop)
-    };
-    let new = ["req", "-newkey", "rsa:2048", "-nodes"];
-    openssl(
-        &[&new[..], &["-x509", "-days", "2", "-subj", "/CN=root"]].concat(),
-        &[("-keyout", &root_key), ("-out", &root)],
-    )?;
-    openssl(&[&new[..], &["-subj", "/CN=server"]].concat(), &[("-keyout", &key), ("-out", &request)])?;
-    let files = [("-in", &*request), ("-CA", &root), ("-CAkey", &root_key), ("-extfile", &about), ("-out", &server)];
-    openssl(&["x509", "-req", "-CAcreateserial", "-days", "2"], &files)?;
-    Ok(Certificates { root, server, key })
 }

@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 
 use packline_runtime::{check_writable, must_differ, write_file};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::ArchiveArgs;
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::args::value::{number, one_of};
 use crate::args::{Command, Invocation, wrong};
 use crate::ui::failure::Failure;
@@ -76,9 +77,11 @@ pub struct Du {
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 impl Command for Du {
@@ -126,8 +129,10 @@ impl Command for Du {
             must_differ(&self.place.image, page)?;
             check_writable(page, self.force, &io.temporaries)?;
         }
-        self.registry.check([&self.place.image].into_iter().chain(&self.since))?;
-        let opening = Opening { registry: &self.registry, keys: &self.keys };
+        let images = [&self.place.image].into_iter().chain(&self.since);
+        self.container.check(images.clone())?;
+        self.cache.open(images, invocation, io)?;
+        let opening = Opening { container: &self.container, keys: &self.keys };
         let mut measured = measure(&self.place, &opening, invocation, io)?;
         let newer = match (&self.since, self.newer(&measured)) {
             (Some(old), _) => {

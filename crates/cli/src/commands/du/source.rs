@@ -13,7 +13,7 @@ use packline_tree::path::canonical;
 use crate::args::Invocation;
 use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::ui::escape::Escape;
 use crate::ui::failure::Failure;
 use crate::ui::io::Io;
@@ -32,7 +32,7 @@ pub struct Measured {
 
 /// How an image or an archive is opened.
 pub struct Opening<'a> {
-    pub registry: &'a RegistryArgs,
+    pub container: &'a ContainerArgs,
     pub keys: &'a OpeningKeys,
 }
 
@@ -44,7 +44,7 @@ pub fn measure(
     io: &mut Io,
 ) -> Result<Measured, Failure> {
     let resources = io.host.resources();
-    let archive = place.offset.open(&place.image, opening.registry, &resources, io)?;
+    let archive = place.offset.open(&place.image, opening.container, &resources, io)?;
     refuse_keys(&archive, invocation)?;
     let archive = match archive {
         Archive::Pln(file) => place.offset.open_in_pln(file, opening.keys, &resources, io)?,

@@ -11,13 +11,14 @@ mod recovery;
 mod squashfs;
 mod tar;
 
-use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile, Platform};
+use packline::requests::{Archive, ContentKind, OciImage, OciOptions, OciPlace, OpenedFile};
 use packline_image::{ImageInfo, OpenedImage, TreeCounts, Usage};
 
-use crate::args::image::{ArchiveArgs, input, platform};
+use crate::args::cache::ReadCache;
+use crate::args::image::{ArchiveArgs, input};
 use crate::args::keys::{OPENING, OpeningKeys};
-use crate::args::registry::RegistryArgs;
-use crate::args::value::{number, text};
+use crate::args::registry::ContainerArgs;
+use crate::args::value::number;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::failure::Failure;
@@ -40,13 +41,12 @@ pub struct Info {
     /// Also show the N files that take most of the image, as 'packline du --by file' counts them
     #[arg(long, value_name = "N", value_parser = number::<usize>(1..=i64::MAX))]
     top: Option<usize>,
-    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
-    #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
-    platform: Option<Platform>,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 /// The help of the operand.
@@ -70,9 +70,10 @@ impl Command for Info {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         let path = &self.place.image;
-        self.registry.check([path])?;
-        if let Some(place) = self.registry.place(path, io)? {
-            return self.container(&place, invocation, io);
+        self.container.check([path])?;
+        self.cache.open([path], invocation, io)?;
+        if let Some(place) = self.container.place(path, true, io)? {
+            return self.show_container(&place, invocation, io);
         }
         let input = input(path, io)?;
         let resources = io.host.resources();
@@ -83,7 +84,7 @@ impl Command for Info {
                 return delta::run(file, self.json, io);
             }
             if recovery::is_recovery(file) {
-                if let Some(long) = invocation.explicit_except(&["json"]) {
+                if let Some(long) = invocation.explicit_except(&[&["json"][..], &ReadCache::NAMES].concat()) {
                     return Err(wrong(long, "has no effect on recovery data"));
                 }
                 return recovery::run(file, self.json, io);
@@ -108,7 +109,7 @@ impl Command for Info {
 
 /// Rejects options that the container does not have.
 fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(), Failure> {
-    let mut honoured = vec!["json"];
+    let mut honoured = [&["json"][..], &ReadCache::NAMES].concat();
     match container {
         kind if kind.is_image() => honoured.extend(["quick", "top", "offset", "device"]),
         ContentKind::Pln => honoured.extend(OPENING),
@@ -121,12 +122,13 @@ fn refuse_options(container: ContentKind, invocation: &Invocation) -> Result<(),
 }
 
 impl Info {
-    fn container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
-        if let Some(long) = invocation.explicit_except(&["json", "platform", "registry-insecure"]) {
+    fn show_container(&self, place: &OciPlace, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        let honoured = [&["json", "platform", "registry-insecure"][..], &ReadCache::NAMES].concat();
+        if let Some(long) = invocation.explicit_except(&honoured) {
             return Err(wrong(long, "has no effect on a container image"));
         }
         let mut options = OciOptions::new();
-        options.platform.clone_from(&self.platform);
+        options.platform.clone_from(&self.container.platform);
         options.scratch = Some(io.host.scratch.clone());
         let opened = if place.is_stream() {
             OciImage::open_stream(place, STDIN, take_stdin(None, io)?, &options)

@@ -13,10 +13,11 @@ use packline_tree::Meta;
 use packline_volume::{Inode, Node, Visit};
 use serde_json::{Map, Value, json};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{ArchiveArgs, refuse_keys};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
-use crate::args::registry::RegistryArgs;
+use crate::args::registry::ContainerArgs;
 use crate::args::text_list::Ending;
 use crate::args::{Command, Invocation, wrong};
 use crate::host::names::Names;
@@ -56,9 +57,11 @@ pub struct List {
     #[command(flatten)]
     exclude: Exclude,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
 }
 
 /// The format of an entry.
@@ -137,8 +140,9 @@ impl Command for List {
         let selection = self.exclude.selection(&self.patterns, Ending::Line, io)?;
         let form = self.form(io);
         let resources = io.host.resources();
-        self.registry.check([&self.place.image])?;
-        let archive = self.place.offset.open(&self.place.image, &self.registry, &resources, io)?;
+        self.container.check([&self.place.image])?;
+        self.cache.open([&self.place.image], invocation, io)?;
+        let archive = self.place.offset.open(&self.place.image, &self.container, &resources, io)?;
         refuse_keys(&archive, invocation)?;
         let archive = match archive {
             Archive::Pln(file) => self.place.offset.open_in_pln(file, &self.keys, &resources, io)?,

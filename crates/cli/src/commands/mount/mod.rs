@@ -12,6 +12,7 @@ use packline::Resources;
 use packline::requests::ImagePlace;
 use packline_image::{MountRequest, Mounted, metadata_cache};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{ImageArgs, PlnOpener};
 use crate::args::keys::OpeningKeys;
 use crate::args::value::{number, size};
@@ -44,6 +45,8 @@ pub struct Mount {
     announce: bool,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
     /// Run N worker threads [default: number of CPUs]
     #[arg(short, long, value_name = "N", help_heading = RESOURCES, value_parser = number::<usize>(1..=1024))]
     jobs: Option<usize>,
@@ -79,6 +82,7 @@ impl Command for Mount {
     }
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
+        self.cache.open([&self.place.image], invocation, io)?;
         // The process in the background opens a file on a server.
         let mut image = if self.foreground { self.place.place(io)? } else { self.place.unopened() };
         let mut request = self.request(&mut image, io)?;

@@ -412,11 +412,15 @@ impl Pack {
         if let (true, Some(long)) = (sources.iter().any(takes_stdin), self.entries.stdin_option().or(of_manifest)) {
             return Err(wrong(long, "standard input is already the source; name a file"));
         }
+        if !self.output.dry_run && !self.encrypts(invocation)? {
+            self.cache.keep_parts(sources, io)?;
+        }
         let opener = SourceOpener {
             layers: &self.layers,
             layout: &self.layout,
             entries: &self.entries,
             readers: self.threads.readers,
+            bar: self.reporting.bar(),
             image: self.image(),
             resources: &pln.resources.clone(),
             invocation,

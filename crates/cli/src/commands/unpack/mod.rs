@@ -12,6 +12,7 @@ use packline::{Error, RestoreAttributes};
 use packline_image::{Duplicates, OpenedImage};
 use packline_tree::destination::{DeviceRefused, OwnerRefused};
 
+use crate::args::cache::ReadCache;
 use crate::args::image::{PlnOpener, StreamArgs, Unopened};
 use crate::args::keys::OpeningKeys;
 use crate::args::patterns::{self, Exclude};
@@ -44,6 +45,8 @@ pub struct Unpack {
     attributes: Attributes,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -168,6 +171,7 @@ impl Command for Unpack {
 
     fn run(self, invocation: &Invocation, io: &mut Io) -> Result<(), Failure> {
         invocation.need(&[("null", "exclude-from")])?;
+        self.cache.open([&self.place.image], invocation, io)?;
         let mut opener = PlnOpener::new(&self.keys, self.machine.resources(&io.host));
         let from = self.place.unopened(&mut opener, io)?;
         opener.refuse_unused_keys(invocation)?;
@@ -334,7 +338,9 @@ impl Unpack {
     /// Rejects options without effect on a .lrz file.
     fn refuse_options_for_lrz(&self, destination: &Path, to_tar: bool, invocation: &Invocation) -> Result<(), Failure> {
         let of_directories: &[&str] = if to_tar { &[] } else { &OF_LRZ_TO_DIRECTORY };
-        if let Some(long) = invocation.explicit_except(&[&OF_LRZ[..], of_directories, &NAMES].concat()) {
+        if let Some(long) =
+            invocation.explicit_except(&[&OF_LRZ[..], of_directories, &NAMES, &ReadCache::NAMES].concat())
+        {
             return Err(wrong(long, "is not supported for .lrz files"));
         }
         if to_tar && !self.patterns.is_empty() {

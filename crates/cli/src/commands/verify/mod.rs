@@ -18,6 +18,7 @@ use packline_volume::{Examiner, Finding, Severity, Verified};
 use serde_json::{Map, Value, json};
 
 use self::repeated::Repeated;
+use crate::args::cache::ReadCache;
 use crate::args::image::{Offset, input, refuse_keys};
 use crate::args::keys::{OPENING, OpeningKeys};
 use crate::args::run_options::{self, Machine, RunOptions, SchedulingOptions, Stats};
@@ -54,6 +55,8 @@ pub struct Verify {
     verity: verity::VerityArgs,
     #[command(flatten)]
     keys: OpeningKeys,
+    #[command(flatten)]
+    cache: ReadCache,
     #[command(flatten)]
     machine: Machine,
     #[command(flatten)]
@@ -92,6 +95,7 @@ impl Command for Verify {
         if self.recovery.is_some() && self.images.len() > 1 {
             return Err(wrong("recovery", "works only with one file"));
         }
+        self.cache.open(&self.images, invocation, io)?;
         let operands: Vec<&Path> = self.images.iter().map(PathBuf::as_path).collect();
         let check = self.verity.check(&self.images, invocation)?;
         let mut options = self.scheduling.start(self.stats.stats, None, &operands, io)?;
@@ -154,7 +158,8 @@ impl Verify {
         let mut archive = self.offset.open_input(path, input, false, &resources, io)?;
         let path = archive.display_path();
         let container = archive.content_kind();
-        let mut honoured = [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES].concat();
+        let mut honoured =
+            [&["json", "quiet", "jobs", "mem", "recovery"][..], &run_options::NAMES, &ReadCache::NAMES].concat();
         if matches!(archive, Archive::Pln(_)) {
             honoured.extend(OPENING);
         }

@@ -7,7 +7,7 @@ use crate::stack::support::tar;
 
 impl Published {
     /// The blobs of the layout that begin with these bytes.
-    fn blob(&self, head: &[u8]) -> std::path::PathBuf {
+    pub(super) fn blob(&self, head: &[u8]) -> std::path::PathBuf {
         let names = self.sandbox.names_in("oci/blobs/sha256").into_iter();
         let mut paths = names.map(|name| self.sandbox.at("oci/blobs/sha256").join(name));
         paths.find(|path| fs::read(path).unwrap().starts_with(head)).unwrap()

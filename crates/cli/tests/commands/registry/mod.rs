@@ -1,5 +1,6 @@
 //! Container images in registries: a registry of the tests that misbehaves, and Debian's.
 
+mod cached;
 mod faults;
 mod logins;
 mod real;
@@ -69,13 +70,18 @@ impl Published {
 /// A command that reads no file of this user, and reaches registries without encryption.
 fn command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     let mut command = sandbox.command(&[arguments, &["--registry-insecure"]].concat());
+    isolated(sandbox, &mut command);
+    command
+}
+
+/// Removes the variables and the settings of this user.
+fn isolated<'c>(sandbox: &Sandbox, command: &'c mut Command) -> &'c mut Command {
     let variables =
         ["REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "http_proxy", "all_proxy", "ALL_PROXY"];
     for name in variables {
         command.env_remove(name);
     }
-    command.env("HOME", sandbox.path()).env("DOCKER_CONFIG", sandbox.at("docker"));
-    command
+    command.env("HOME", sandbox.path()).env("DOCKER_CONFIG", sandbox.at("docker"))
 }
 
 fn digest_of(descriptor: &Value) -> String {
@@ -151,6 +157,11 @@ fn the_platform_chooses_an_image_of_an_index() {
         assert_eq!(sandbox.good(&["list", "x.sqfs"]).text(), expected);
         // The index, the manifest, the config and the layer: nothing of the other platform.
         assert_eq!(registry.take_asked().len(), 4);
+        let good =
+            |words: &[&str]| Ran::good(&mut command(&sandbox, &[words, &["--platform", platform]].concat())).text();
+        assert_eq!(good(&["list", &name]), expected);
+        assert_eq!(good(&["diff", &name, "x.sqfs"]), "");
+        assert!(good(&["info", &name]).contains(&format!("Platform:    {platform}\n")));
     }
     let mut other = command(&sandbox, &["pack", "-q", &name, "y.sqfs", "--platform", "linux/mips"]);
     let line = sandbox.refusal(&mut other);
@@ -158,6 +169,30 @@ fn the_platform_chooses_an_image_of_an_index() {
         line.contains("contains no image for the platform linux/mips (expected linux/amd64, linux/arm64)"),
         "{line}"
     );
+}
+
+#[test]
+fn a_bar_shows_what_is_fetched_on_a_terminal_only() {
+    if !tools::need(&["zstd", "gzip"]) || !tools::terminal() {
+        return;
+    }
+    let published = Published::new(&layers());
+    let shown = |words: &str| {
+        let line = format!("{} {words}", env!("CARGO_BIN_EXE_packline")).replace('@', &published.image(":1"));
+        let words = ["-qec", &*format!("{line} --registry-insecure"), "/dev/null"];
+        Ran::good(isolated(&published.sandbox, &mut published.sandbox.program("script", &words)).env("TERM", "xterm"))
+            .text()
+    };
+    for words in ["list @", "pack @ a.sqfs", "diff @ oci:oci"] {
+        let text = shown(words);
+        assert!(text.contains("fetching "), "{words}: {text:?}");
+    }
+    for words in ["pack -q @ b.sqfs", "pack --no-progress @ c.sqfs", "diff -q @ oci:oci", "info @"] {
+        let text = shown(words);
+        assert!(!text.contains("fetching "), "{words}: {text:?}");
+    }
+    let ran = published.good(&["list", "@"]);
+    assert!(ran.stderr.is_empty(), "{ran:?}");
 }
 
 #[test]

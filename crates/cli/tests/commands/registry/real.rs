@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
+use packline_testkit::certificates::Certificates;
 use packline_testkit::{Ran, Sandbox, tools};
 
-use super::{command, layers};
+use super::{command, isolated, layers};
 use crate::sandbox;
 use crate::stack::support::{Layout, shell, tagged};
 
@@ -19,11 +20,12 @@ struct Running {
 }
 
 impl Running {
-    fn start(sandbox: &Sandbox, login: &str) -> Running {
+    /// Starts a registry with further lines of its configuration.
+    fn start(sandbox: &Sandbox, more: &str) -> Running {
         let directory = sandbox.arg("registry");
         let config = format!(
             "version: 0.1\nlog:\n  formatter: text\nstorage:\n  filesystem:\n    rootdirectory: {directory}\n\
-             http:\n  addr: 127.0.0.1:0\n{login}"
+             http:\n  addr: 127.0.0.1:0\n{more}"
         );
         sandbox.write("config.yml", config);
         let mut program = sandbox.program("docker-registry", &["serve", "config.yml"]);
@@ -89,4 +91,30 @@ fn images_of_a_real_registry_are_read() {
         assert!(line.contains("cannot open: no secure connection to the server: ") && line.ends_with(hint), "{line}");
         sandbox.remove("registry");
     }
+}
+
+#[test]
+fn a_registry_with_tls_is_trusted_by_the_certificate_of_its_authority() {
+    if !tools::need(&["docker-registry", "skopeo", "gzip", "openssl"]) {
+        return;
+    }
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    layout.index(&[tagged(layout.manifest(&layers()[..2], "linux", "amd64"), "1")]);
+    let certificates = Certificates::make(&sandbox.create_dir("tls")).unwrap();
+    let other = Certificates::make(&sandbox.create_dir("other")).unwrap();
+    let Certificates { server, key, .. } = &certificates;
+    let tls = format!("  tls:\n    certificate: {}\n    key: {}\n", server.display(), key.display());
+    let registry = Running::start(&sandbox, &tls);
+    let image = format!("docker://{}/app:1", registry.address);
+    shell(&sandbox, &format!("skopeo --insecure-policy copy -q --dest-tls-verify=false oci:oci:1 {image}"));
+    let list = |root: &std::path::Path| {
+        let mut command = sandbox.command(&["list", &image]);
+        isolated(&sandbox, &mut command).env("SSL_CERT_FILE", root).env_remove("SSL_CERT_DIR");
+        command
+    };
+    assert_eq!(Ran::good(&mut list(&certificates.root)).text(), sandbox.good(&["list", "oci:oci"]).text());
+    let line = sandbox.refusal(&mut list(&other.server));
+    assert!(line.contains(&registry.address) && line.contains("UnknownIssuer"), "{line}");
+    assert!(line.ends_with("; --registry-insecure reaches a registry without encryption"), "{line}");
 }

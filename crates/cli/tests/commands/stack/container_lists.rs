@@ -71,6 +71,47 @@ fn described(sandbox: &Sandbox) {
 }
 
 #[test]
+fn the_platform_chooses_an_image_in_each_command() {
+    let sandbox = sandbox();
+    let layout = Layout::new(&sandbox, "oci");
+    let image = |name: &str, architecture: &str, variant: Option<&str>| {
+        let manifest = layout.manifest(&[(tar(&[(name, name)]), "")], "linux", architecture);
+        of_platform(manifest, "linux", architecture, variant)
+    };
+    layout.index(&[image("mips", "mips", None), image("arm6", "arm", Some("v6")), image("arm7", "arm", Some("v7"))]);
+    for (platform, name) in [("linux/mips", "mips"), ("linux/arm/v6", "arm6"), ("linux/arm/v7", "arm7")] {
+        let good = |words: &[&str]| sandbox.good(&[words, &["--platform", platform]].concat()).text();
+        assert_eq!(good(&["list", "oci:oci"]), format!(".\n{name}\n"));
+        assert_eq!(good(&["cat", "oci:oci", name]), name);
+        assert!(good(&["du", "--by", "file", "oci:oci"]).contains(name));
+        // The config has no variant.
+        let shown = platform.trim_end_matches("/v6").trim_end_matches("/v7");
+        assert!(good(&["info", "oci:oci"]).contains(&format!("Platform:    {shown}\n")));
+        good(&["pack", "-q", "-f", "oci:oci", "one.sqfs"]);
+        assert_eq!(good(&["diff", "oci:oci", "one.sqfs"]), "");
+    }
+    let hint = "(expected linux/mips, linux/arm/v6, linux/arm/v7); --platform chooses another one";
+    for words in [&["list", "oci:oci"][..], &["cat", "oci:oci", "mips"], &["info", "oci:oci"], &["du", "oci:oci"]] {
+        // No image is one of this machine.
+        let line = sandbox.bad(1, words);
+        assert!(
+            line.contains("contains no image for the platform linux/") && line.trim_end().ends_with(hint),
+            "{line}"
+        );
+    }
+    for words in [
+        &["list", "one.sqfs"][..],
+        &["cat", "one.sqfs", "arm7"],
+        &["info", "one.sqfs"],
+        &["du", "one.sqfs"],
+        &["diff", "one.sqfs", "oci"],
+    ] {
+        let line = sandbox.bad(2, &[words, &["--platform", "linux/mips"]].concat());
+        assert!(line.contains("--platform: works only with a container image (oci:"), "{line}");
+    }
+}
+
+#[test]
 fn info_shows_how_a_container_is_run() {
     let sandbox = sandbox();
     let layout = Layout::new(&sandbox, "oci");

@@ -166,7 +166,8 @@ fn one_of_several_images_is_chosen_by_tag_and_platform() {
         (
             "oci:oci:many",
             "linux/mips",
-            "oci: contains no image for the platform linux/mips (expected linux/amd64, linux/arm/v6, linux/arm/v7)",
+            "oci: contains no image for the platform linux/mips (expected linux/amd64, linux/arm/v6, linux/arm/v7); \
+             --platform chooses another one",
         ),
         ("oci:oci:x:1", "linux/arm", "oci: an image for linux/s390x (expected linux/arm)"),
     ] {

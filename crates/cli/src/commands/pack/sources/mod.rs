@@ -8,17 +8,17 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use packline::requests::{ContentKind, ImagePlace, OciPlace, Platform, Stack};
+use packline::requests::{ContentKind, ImagePlace, OciPlace, Stack};
 use packline::{Resources, Source};
 use packline_archives::Whiteouts;
 use packline_archives::decompress;
 use packline_tree::{DirectoryOptions, Patterns};
 
 use super::options::{Entries, Layout};
-use crate::args::image::{PlnOpener, platform};
+use crate::args::image::PlnOpener;
 use crate::args::patterns::patterns;
-use crate::args::registry::{RegistryArgs, is_in_registry};
-use crate::args::value::{one_of, text};
+use crate::args::registry::{ContainerArgs, is_in_registry};
+use crate::args::value::one_of;
 use crate::args::{Invocation, remote, wrong};
 use crate::host::streams::STDIN;
 use crate::ui::escape::Escape;
@@ -47,11 +47,8 @@ pub struct Layers {
     /// Remove the entries that match PATTERN, and everything below them, from the merged result
     #[arg(long, value_name = "PATTERN")]
     remove: Vec<OsString>,
-    /// Choose the platform of a container image, OS/ARCH[/VARIANT] [default: linux and this machine's architecture]
-    #[arg(long, value_name = "PLATFORM", value_parser = text(platform))]
-    platform: Option<Platform>,
     #[command(flatten)]
-    registry: RegistryArgs,
+    container: ContainerArgs,
 }
 
 /// Opens sources.
@@ -61,6 +58,8 @@ pub struct SourceOpener<'a> {
     pub entries: &'a Entries,
     /// `--readers`.
     pub readers: Option<usize>,
+    /// Whether a bar is drawn while layers are fetched.
+    pub bar: bool,
     pub image: &'a Path,
     pub resources: &'a Resources,
     pub invocation: &'a Invocation,
@@ -83,7 +82,7 @@ impl SourceOpener<'_> {
         if let (true, Some(long)) = (paths.len() > 1, self.explicit_option(&["files-from"])) {
             return Err(wrong(long, "works only with one SOURCE, a directory"));
         }
-        self.layers.registry.check(paths)?;
+        self.layers.container.check_registry(paths)?;
         let excludes = self.entries.excludes(io)?;
         let remove = patterns(&self.layers.remove)?;
         let operands = self.operands(paths, pln, io)?;
@@ -134,7 +133,7 @@ impl SourceOpener<'_> {
     fn layer(&self, place: &ImagePlace, io: &mut Io) -> Result<Source, Failure> {
         let path = &place.path;
         let local = || OciPlace::parse(path.as_os_str());
-        if let Some(place) = self.layers.registry.place(path, io)?.or_else(local) {
+        if let Some(place) = self.layers.container.place(path, self.bar, io)?.or_else(local) {
             return self.oci(&place, io);
         }
         if path.as_os_str() == "-" {
@@ -224,7 +223,7 @@ impl SourceOpener<'_> {
     }
 
     fn oci(&self, place: &OciPlace, io: &mut Io) -> Result<Source, Failure> {
-        let platform = self.layers.platform.clone();
+        let platform = self.layers.container.platform.clone();
         if place.is_stream() {
             let stream = crate::ui::io::take_stdin(Some(self.image), io)?;
             return Ok(Source::oci_reader(place, STDIN, stream, platform, self.resources)?);

@@ -1,5 +1,8 @@
 //! Images and other files on a server: the outputs are those of local files, little is moved, and no message shows a secret.
 
+mod cached;
+mod real;
+
 use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use super::entry::{self, Wrong};
 use super::header::{Form, Header, LARGEST, MAGIC, NAME_MOST};
 use super::links::{Added, Links, MOST};
 use crate::decompress::{self, Format};
-use crate::tar::{ErrorPosition, Meter, SequentialInput, unreadable};
+use crate::tar::{ErrorPosition, Meter, SequentialInput, ZEROS_MOST, unreadable};
 
 /// Bytes read at a time to skip zeros between archives.
 const STEP: usize = 512;
@@ -157,6 +157,9 @@ impl<R: Read> CpioSource<R> {
             let count = zeros.unwrap_or(found.len());
             if count == 0 {
                 return Ok(());
+            }
+            if self.input.offset() - start > ZEROS_MOST {
+                return Err(ErrorPosition { input: &self.name, entry: &[], offset: start }.endless_zeros());
             }
             self.input.consume(count);
         }

@@ -311,8 +311,8 @@ fn rejects_what_is_not_a_path_in_the_tree() {
     for (name, what) in [
         ("../x", "'..'"),
         ("a/../../x", "'..'"),
-        ("/etc/passwd", "absolute"),
-        ("\\\\host\\x", "absolute"),
+        ("/../x", "'..'"),
+        ("..\\x", "'..'"),
         ("a\0b", "NUL"),
         ("", "empty"),
         (".", "root of the tree is not a directory"),

@@ -316,15 +316,22 @@ impl Extraction {
         mode: Option<u16>,
         attributes: Attributes<'_>,
     ) -> Result<(), Error> {
+        let mut kept_bits = if self.settings.restore.set_id { 0o7777 } else { 0o1777 };
         if self.settings.restore.owners {
-            attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
+            match attributes.set_owner(meta.uid, meta.gid) {
+                Err(Refusal::Owner(id)) => {
+                    kept_bits = 0o1777;
+                    let warning = Warning::owner(&self.path(path), id);
+                    self.tell(warning);
+                }
+                set => set.map_err(|refusal| self.refused(path, refusal))?,
+            }
         }
         if self.settings.restore.xattrs {
             self.set_xattrs(path, xattrs, attributes)?;
         }
         if let Some(mode) = mode {
-            let mode = if self.settings.restore.set_id { mode } else { mode & 0o1777 };
-            attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
+            attributes.set_mode(mode & kept_bits).map_err(|refusal| self.refused(path, refusal))?;
         }
         if self.settings.restore.times {
             attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;

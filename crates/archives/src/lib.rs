@@ -10,6 +10,7 @@
 //!   requested order (`content_order.rs`). `similarity/` places similar contents next to each other, by sketches of contents
 //!   (docs/order.md).
 
+mod absolute;
 mod content_order;
 pub mod cpio;
 pub mod decompress;

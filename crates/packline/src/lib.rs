@@ -105,7 +105,7 @@ pub mod requests {
     pub use crate::pack::bases::{BaseBlocks, BaseImage};
     pub use crate::pack::image_options::ImageOptions;
     #[cfg(feature = "pln")]
-    pub use crate::pack::in_pln::{AroundPln, pack_in_pln};
+    pub use crate::pack::in_pln::{EnclosingPln, pack_in_pln};
     pub use crate::pack::prepended::Prepended;
     #[cfg(feature = "lrz")]
     pub use crate::pack::request::LrzRequest;

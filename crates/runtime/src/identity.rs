@@ -58,7 +58,11 @@ impl FileIdentity {
     }
 }
 
-/// The state of a file at one moment: its identity, its size, and the times of its content and its inode. A write, a rename over
+/// The bits of a mode that have the type of the file, and their value for a regular file.
+const FILE_TYPE: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+
+/// The state of a file at one moment: its identity, its size, its mode, and the times of its content and its inode. A write, a rename over
 /// the file and a change of its attributes change the stamp; reading does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
@@ -67,6 +71,7 @@ pub struct FileStamp {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+    mode: u32,
 }
 
 impl FileStamp {
@@ -77,6 +82,7 @@ impl FileStamp {
             size: about.size(),
             modified: (about.mtime(), about.mtime_nsec()),
             changed: (about.ctime(), about.ctime_nsec()),
+            mode: about.mode(),
         }
     }
 
@@ -88,6 +94,11 @@ impl FileStamp {
     /// Whether size and time of the content are equal.
     pub fn has_content_of(&self, other: &FileStamp) -> bool {
         (self.size, self.modified) == (other.size, other.modified)
+    }
+
+    /// Whether it is a regular file that a user may execute.
+    pub fn is_executable(&self) -> bool {
+        self.mode & FILE_TYPE == REGULAR && self.mode & 0o111 != 0
     }
 
     /// Whether the path leads to the same, unchanged file.

@@ -104,6 +104,11 @@ impl Report<'_> {
         self.examiner.found(Finding { severity: Severity::Note, path: None, offset, what, expected });
     }
 
+    /// Reports an owner or group that no file can have: the system interprets this number as "do not change".
+    pub fn unusable_owner(&mut self, offset: u64) {
+        self.note(offset, format!("owner or group {}", u32::MAX), "0 to 4294967294, which files can have");
+    }
+
     /// Reports bytes after an image that are neither padding nor a hash tree of dm-verity. They start at `end`, and there are `length` of them;
     /// `bytes` are the first ones.
     pub fn bytes_after(&mut self, end: u64, length: u64, bytes: &[u8]) {

@@ -8,6 +8,7 @@ use packline_engine::{CancelToken, Config};
 use packline_squashfs::read::{BlockDecoder, FileData as BlockList, Image, Opening, Origin, ReadError, ReadSettings};
 use packline_squashfs::verify::{Examiner, Finding, VerifySettings, verify};
 use packline_squashfs::{Base, BaseError, BaseSettings, MAGICS, Options};
+use packline_testkit::Random;
 use packline_testkit::hostile::{Part, planted};
 use packline_volume::{Event, FileData, Inode, Node, Reading, Request, SharedUses, Visit, Volume, Walk};
 
@@ -45,14 +46,42 @@ pub fn directory(bytes: &[u8]) {
     everything(planted(Part::Listing, bytes));
 }
 
-/// Any bytes as an image of any version, byte order and magic. An unknown magic is corrected. The image is read and verified.
+/// Any bytes as an image of any version, byte order and magic. An unknown magic is corrected. The image is read and verified, as it is and as a
+/// vendor's program may have written it.
 pub fn squashfs_old(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     if let Some(magic) = bytes.first_chunk_mut::<4>().filter(|magic| !MAGICS.contains(magic)) {
         *magic = MAGICS[usize::from(magic[0]) % MAGICS.len()];
     }
-    verified(bytes.clone());
-    everything(bytes);
+    for image in [vendors(&bytes), bytes] {
+        verified(image.clone());
+        everything(image);
+    }
+}
+
+/// The image with another magic, and with some streams of zlib and of LZMA that begin as the other: vendors mix magics, and codecs in one image. The
+/// bytes decide the magic and the streams.
+fn vendors(bytes: &[u8]) -> Vec<u8> {
+    const ZLIB: [u8; 2] = [0x78, 0x9c];
+    const LZMA: [u8; 2] = [0x5d, 0];
+    let key = bytes.iter().fold(0u64, |key, byte| key.wrapping_mul(31).wrapping_add(u64::from(*byte)));
+    let mut random = Random::new(key);
+    let mut bytes = bytes.to_vec();
+    if let Some(magic) = bytes.first_chunk_mut::<4>() {
+        *magic = MAGICS[random.below(MAGICS.len() as u64) as usize];
+    }
+    for at in 4..bytes.len().saturating_sub(1) {
+        let other = match [bytes[at], bytes[at + 1]] {
+            // Any level of compression.
+            [0x78, flags] if (0x7800 + u16::from(flags)).is_multiple_of(31) => LZMA,
+            LZMA => ZLIB,
+            _ => continue,
+        };
+        if random.below(4) == 0 {
+            bytes[at..at + 2].copy_from_slice(&other);
+        }
+    }
+    bytes
 }
 
 /// Opens and reads. Errors are expected; a panic, a hang, an internal error or a violated guarantee is a bug.

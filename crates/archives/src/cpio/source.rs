@@ -9,8 +9,9 @@ use super::TRAILER;
 use super::entry::{self, Wrong};
 use super::header::{Form, Header, LARGEST, MAGIC, NAME_MOST};
 use super::links::{Added, Links, MOST};
+use crate::absolute::AbsoluteNames;
 use crate::decompress::{self, Format};
-use crate::tar::{ErrorPosition, Meter, SequentialInput, unreadable};
+use crate::tar::{ErrorPosition, Meter, SequentialInput, ZEROS_MOST, unreadable};
 
 /// Bytes read at a time to skip zeros between archives.
 const STEP: usize = 512;
@@ -28,6 +29,8 @@ pub struct CpioSource<R> {
     ready: VecDeque<Entry>,
     /// Offset of the next header, while an earlier content is read again.
     next: Option<u64>,
+    absolute: AbsoluteNames,
+    warnings: Vec<String>,
     /// Whether no archive began after the last end.
     is_between: bool,
     is_ended: bool,
@@ -68,6 +71,8 @@ impl<R: Read> CpioSource<R> {
             links: Links::default(),
             ready: VecDeque::new(),
             next: None,
+            absolute: AbsoluteNames::default(),
+            warnings: Vec::new(),
             is_between: false,
             is_ended: false,
         }
@@ -151,7 +156,11 @@ impl<R: Read> CpioSource<R> {
     }
 
     fn skip_zeros(&mut self) -> Result<(), Error> {
+        let start = self.input.offset();
         loop {
+            if self.input.offset() - start > ZEROS_MOST {
+                return Err(ErrorPosition { input: &self.name, entry: &[], offset: start }.endless_zeros());
+            }
             let found = self.input.peek(STEP).map_err(|cause| unreadable(&self.name, cause))?;
             let zeros = found.iter().position(|byte| *byte != 0);
             let count = zeros.unwrap_or(found.len());
@@ -197,6 +206,7 @@ impl<R: Read> CpioSource<R> {
             self.leave_content()?;
             let Some(header) = self.header()? else {
                 self.is_ended = true;
+                self.warnings.extend(self.absolute.warning(&self.name));
                 self.input.finish().map_err(|cause| unreadable(&self.name, cause))?;
                 continue;
             };
@@ -215,6 +225,7 @@ impl<R: Read> CpioSource<R> {
 
     /// The entry of a header. `None` if it comes later, with its content.
     fn entry(&mut self, header: &Header, name: &[u8]) -> Result<Option<Entry>, Error> {
+        self.absolute.note(name);
         let mut target = Bytes::new();
         self.content = Content { left: header.size, padding: header.content_padding(), sums: None };
         if header.is_symlink() {
@@ -308,6 +319,10 @@ impl<R: Read> Source for CpioSource<R> {
         self.content = bookmark.content;
         self.current = (path.to_vec(), bookmark.header);
         Ok(())
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     fn format(&self) -> &'static str {

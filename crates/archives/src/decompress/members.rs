@@ -6,6 +6,7 @@ use super::engines::{Engine, engine};
 use super::fault::{corrupt, truncated};
 use super::{Format, Limits, detect};
 use crate::pipe::PipeWriter;
+use crate::tar::ZEROS_MOST;
 
 /// Bytes read at a time. The number is fixed and counted from the start of the piece, because the text of an error must not
 /// depend on the sizes in which input arrives.
@@ -121,7 +122,12 @@ impl Feed<'_> {
 
     /// Skips zeros before the next stream. Returns false at the end of the input.
     fn find_stream(&mut self, format: Format) -> io::Result<bool> {
+        let start = self.offset;
         loop {
+            if self.offset - start > ZEROS_MOST {
+                let what = format!("more than {ZEROS_MOST} bytes of zeros follow the stream");
+                return Err(corrupt(format, &what, start));
+            }
             if self.bytes().len() < MAGIC {
                 self.fill()?;
             }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use packline_tree::Error;
 
+/// Maximum bytes of zeros at the end of an archive, or instead of one. A device of zeros has no end.
+pub(crate) const ZEROS_MOST: u64 = 256 << 20;
+
 /// The position of an error: the offset of the structure and, if known, the entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ErrorPosition<'a> {
@@ -24,6 +27,11 @@ impl ErrorPosition<'_> {
             what: what.into(),
             expected: expected.into(),
         }
+    }
+
+    /// The error for zeros that begin here and do not end.
+    pub fn endless_zeros(&self) -> Error {
+        self.malformed(format!("more than {ZEROS_MOST} bytes of zeros"), "the end of the input before")
     }
 }
 

@@ -12,6 +12,7 @@
 //!   after any number of zeros, and within the padding of a content. An end at any other position is an error, and so is an input
 //!   without a single block.
 //! - An input that begins with two zero blocks is an empty archive if only zeros follow. If not, the error names its format.
+//! - More than 256 MiB of zeros in a row, outside of contents, are an error: `/dev/zero` has no end.
 //! - A path may occur twice. The source reports both entries, and [`packline_tree::Namespace`] keeps the last one.
 //! - A fault is an error. [`TarOptions::lenient`] turns faults that lose no data into warnings; `docs/format/tar.md` lists them,
 //!   compared with other programs.
@@ -33,7 +34,7 @@ mod write;
 
 pub(crate) use content::TarBookmark;
 pub use fault::empty_input;
-pub(crate) use fault::{ErrorPosition, unreadable};
+pub(crate) use fault::{ErrorPosition, ZEROS_MOST, unreadable};
 pub(crate) use input::Input as SequentialInput;
 pub use open::{Meter, Metered, open_ahead, open_file, open_input, open_stored, open_stream};
 pub use positions::{open_positions, open_positions_at};

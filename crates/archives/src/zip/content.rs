@@ -138,7 +138,7 @@ impl Unread {
     pub fn start(self) -> Result<Content, Error> {
         let Location { method, stored, size, .. } = self.location;
         let next = self.content_start()?;
-        self.file.input.will_read(next, stored);
+        self.file.input.will_read(self.file.base.saturating_add(next), stored);
         let decoder =
             method.decoder(&self.limits).map_err(|what| self.fault(next, format!("{method} data: {what}"), ""))?;
         let mut content = Content {

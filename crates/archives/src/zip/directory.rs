@@ -3,7 +3,7 @@
 use packline_tree::Error;
 
 use super::entry::{HEADER, MAGIC};
-use super::{ZipFile, u16_at, u32_at, u64_at};
+use super::{MARK, ZipFile, is_start, u16_at, u32_at, u64_at};
 
 /// Bytes of the end record without its comment.
 const END: usize = 22;
@@ -25,6 +25,8 @@ const LARGER_32: u32 = u32::MAX;
 /// What the end of an archive says about its central directory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
+    /// Byte of the input from which all other offsets are counted.
+    pub base: u64,
     /// Offset of the central directory.
     pub start: u64,
     /// Its size in bytes.
@@ -63,7 +65,12 @@ impl End {
         let size = u32_at(record, 12);
         let start = u32_at(record, 16);
         if let Some((end, position)) = End::of_64(file, at)? {
-            return end.within(file, position);
+            let end = end.within(file, position.found)?;
+            if end.base.checked_add(position.stated) == Some(position.found) {
+                return Ok(end);
+            }
+            let what = format!("the end record of 64 bits, which should be at byte {}", position.stated);
+            return Err(file.malformed(&[], position.found, what, "the offset that the central directory has too"));
         }
         if size == LARGER_32 || start == LARGER_32 {
             return Err(file.malformed(&[], at, "no end record of 64 bits before the end record", ""));
@@ -71,50 +78,75 @@ impl End {
         if disks.iter().any(|disk| !matches!(*disk, 0 | LARGER_16)) || here != entries {
             return Err(several_parts(file, at));
         }
-        let end = End { start: start.into(), size: size.into(), entries: entries.into(), is_short: true };
+        let end = End { base: 0, start: start.into(), size: size.into(), entries: entries.into(), is_short: true };
         end.within(file, at)
     }
 
-    /// The end record of 64 bits and its offset, if its locator lies before the end record at `at`.
-    fn of_64(file: &ZipFile, at: u64) -> Result<Option<(End, u64)>, Error> {
+    /// The end record of 64 bits and its position, if its locator lies before the end record at `at`.
+    fn of_64(file: &ZipFile, at: u64) -> Result<Option<(End, Position)>, Error> {
         let Some(place) = at.checked_sub(LOCATOR as u64) else { return Ok(None) };
         let mut locator = [0; LOCATOR];
         file.read_at(place, &mut locator)?;
         if !locator.starts_with(LOCATOR_MAGIC) {
             return Ok(None);
         }
-        let position = u64_at(&locator, 8);
+        let stated = u64_at(&locator, 8);
         if u32_at(&locator, 4) != 0 || u32_at(&locator, 16) > 1 {
             return Err(several_parts(file, place));
         }
         let mut record = [0; END_64];
-        let ends = position.checked_add(END_64 as u64).is_some_and(|end| end <= place);
-        if ends {
-            file.read_at(position, &mut record)?;
+        let mut found = stated;
+        // Bytes before the archive move the record, which then lies right before its locator.
+        for at in [stated, place.saturating_sub(END_64 as u64)] {
+            if at >= stated && at.checked_add(END_64 as u64).is_some_and(|end| end <= place) {
+                file.read_at(at, &mut record)?;
+            }
+            if record.starts_with(END_64_MAGIC) {
+                found = at;
+                break;
+            }
         }
         if !record.starts_with(END_64_MAGIC) {
-            let what = format!("the end record of 64 bits at byte {position}");
+            let what = format!("the end record of 64 bits at byte {stated}");
             return Err(file.malformed(&[], place, what, "the record, before its locator"));
         }
         let entries = u64_at(&record, 32);
         if u32_at(&record, 16) != 0 || u32_at(&record, 20) != 0 || u64_at(&record, 24) != entries {
-            return Err(several_parts(file, position));
+            return Err(several_parts(file, found));
         }
-        let end = End { start: u64_at(&record, 48), size: u64_at(&record, 40), entries, is_short: false };
-        Ok(Some((end, position)))
+        let end = End { base: 0, start: u64_at(&record, 48), size: u64_at(&record, 40), entries, is_short: false };
+        Ok(Some((end, Position { stated, found })))
     }
 
-    /// Checks that the central directory ends at the record at `at`. A comment may contain another end record, and other bytes may precede an
-    /// archive: then the entries would be others than those that the stated offset leads to.
+    /// Checks that the central directory ends at the record at `at`. If it ends before, other bytes precede the archive. But a file that begins as an
+    /// archive is one: a comment may contain another end record, whose entries would be others than those that the stated offset leads to.
     fn within(self, file: &ZipFile, at: u64) -> Result<End, Error> {
-        let ends = self.start.checked_add(self.size) == Some(at);
-        if ends && self.entries <= self.most() {
-            return Ok(self);
+        let base = self.start.checked_add(self.size).and_then(|end| at.checked_sub(end));
+        if self.entries <= self.most()
+            && let Some(base) = base
+            && (base == 0 || self.is_moved(file, base)?)
+        {
+            return Ok(End { base, ..self });
         }
         let End { start, size, entries, .. } = self;
         let what = format!("a central directory of {entries} entries in {size} bytes from byte {start}");
         let expected = format!("at least {HEADER} bytes for each entry, up to byte {at}, where its end record begins");
         Err(file.malformed(&[], at, what, expected))
+    }
+
+    /// Whether the archive begins at byte `base`, after other bytes.
+    fn is_moved(&self, file: &ZipFile, base: u64) -> Result<bool, Error> {
+        let mut head = [0; MARK];
+        file.read_at(0, &mut head)?;
+        let moved = End { base, ..*self };
+        Ok(!is_start(&head) && moved.has_entries(file))
+    }
+
+    /// Whether an entry is where the central directory should be.
+    pub fn has_entries(&self, file: &ZipFile) -> bool {
+        let mut magic = [0; MAGIC.len()];
+        let input = ZipFile { base: self.base, ..file.clone() };
+        self.size >= HEADER as u64 && input.read_at(self.start, &mut magic).is_ok() && magic == *MAGIC
     }
 
     /// The number of headers that the bytes of the central directory can hold.
@@ -142,6 +174,12 @@ impl End {
     fn end(&self) -> u64 {
         self.start + self.size
     }
+}
+
+/// The offset of a record, as another record states it, and as it was found.
+struct Position {
+    stated: u64,
+    found: u64,
 }
 
 fn several_parts(file: &ZipFile, at: u64) -> Error {

@@ -53,6 +53,8 @@ pub(super) enum MemberKind {
 
 /// An entry of the central directory.
 pub(super) struct Member {
+    /// The name before a slash at its start is removed.
+    pub raw: Bytes,
     pub path: Bytes,
     pub kind: MemberKind,
     pub meta: Meta,
@@ -102,9 +104,6 @@ impl Member {
         })?;
         let host = Host::of(header[5]);
         let raw = names::path(name, flags, host, extra);
-        if raw.starts_with(b"/") {
-            return Err(fault("the path is absolute".into(), "a path that stays inside the tree"));
-        }
         let path = canonical(&raw).map_err(|wrong| fault(wrong.to_string(), wrong.expected()))?;
         let attributes = u32_at(header, 38);
         let kind = kind(&raw, host, attributes);
@@ -120,7 +119,7 @@ impl Member {
         let meta = Meta { mode: mode(kind, host, attributes), uid, gid, mtime };
         let crc = u32_at(header, 16);
         let content = Location { name: name.to_vec(), local, method, flags, crc, stored, size };
-        Ok(Member { path, kind, meta, content })
+        Ok(Member { raw, path, kind, meta, content })
     }
 
     /// The entry; `target` is that of a symbolic link. `None` for a device.

@@ -5,6 +5,8 @@
 //! - The central directory is read twice: first to check all entries, then to return them. So names, methods and encrypted entries are
 //!   rejected before a content is read. Memory holds 8 bytes for each entry: the positions of the local headers, which show where
 //!   each entry must end. No two entries may overlap, so the contents are no larger than what the archive can hold.
+//! - Other bytes may come before an archive, as in a program that unpacks itself. The end record then shows where the archive begins, and all
+//!   offsets are counted from there, or from the start of the file if the archive's writer has adjusted them.
 //! - The local header of an entry is compared with the central directory when the content is read. Sizes and CRC-32 are compared with what
 //!   was decoded.
 //! - `docs/format/zip.md` lists what is read, and where programs differ.
@@ -27,6 +29,9 @@ pub use source::ZipSource;
 use crate::decompress::Limits;
 use crate::tar::{ErrorPosition, unreadable};
 
+/// Bytes of the longest mark at the start of an archive.
+const MARK: usize = 8;
+
 /// Whether a file with this start is a zip archive: the first entry, the end of an archive without entries, or the mark of an archive that
 /// was divided.
 pub fn is_start(head: &[u8]) -> bool {
@@ -45,6 +50,8 @@ pub struct ZipArchive {
 struct ZipFile {
     input: Arc<dyn Input>,
     name: Arc<str>,
+    /// Byte of the input from which offsets are counted.
+    base: u64,
 }
 
 impl ZipArchive {
@@ -53,9 +60,19 @@ impl ZipArchive {
     /// # Errors
     /// [`Error::Malformed`] if the end is damaged, or the archive is one of several parts. [`Error::Io`] if it cannot be read.
     pub fn open(input: Arc<dyn Input>, name: String) -> Result<ZipArchive, Error> {
-        let file = ZipFile { input, name: name.into() };
+        let mut file = ZipFile { input, name: name.into(), base: 0 };
         let end = End::find(&file)?;
+        file.base = end.base;
         Ok(ZipArchive { file, end })
+    }
+
+    /// Whether an input is a zip archive that does not begin as one, because other bytes come first.
+    pub fn is_after_other_bytes(input: &Arc<dyn Input>) -> bool {
+        let mut head = [0; MARK];
+        input.read_at(0, &mut head).is_ok()
+            && !is_start(&head)
+            && ZipArchive::open(Arc::clone(input), String::new())
+                .is_ok_and(|archive| archive.end.has_entries(&archive.file))
     }
 
     /// Memory in bytes for the positions of the entries, at most.
@@ -77,12 +94,13 @@ impl ZipArchive {
 
 impl ZipFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let offset = self.base.saturating_add(offset);
         self.input.read_at(offset, buffer).map_err(|cause| unreadable(&self.name, cause))
     }
 
     /// A fault of the structure at `offset`; `entry` is empty if it belongs to no entry.
     fn malformed(&self, entry: &[u8], offset: u64, what: impl Into<String>, expected: impl Into<String>) -> Error {
-        ErrorPosition { input: &self.name, entry, offset }.malformed(what, expected)
+        ErrorPosition { input: &self.name, entry, offset: self.base.saturating_add(offset) }.malformed(what, expected)
     }
 }
 

@@ -8,6 +8,7 @@ use super::ZipFile;
 use super::content::{Content, Unread, deferred, read_whole};
 use super::directory::{End, Headers};
 use super::entry::{Location, Member, MemberKind};
+use crate::absolute::AbsoluteNames;
 use crate::decompress::Limits;
 
 /// A zip archive as a [`Source`], in the order of its central directory.
@@ -36,7 +37,9 @@ enum Current {
 impl ZipSource {
     /// Checks the central directory.
     pub(super) fn new(file: ZipFile, end: End, limits: Limits) -> Result<ZipSource, Error> {
-        let positions = positions(&file, &end)?;
+        let mut absolute = AbsoluteNames::default();
+        let positions = positions(&file, &end, &mut absolute)?;
+        let warnings = absolute.warning(&file.name).into_iter().collect();
         Ok(ZipSource {
             headers: Headers::new(&end),
             file,
@@ -46,7 +49,7 @@ impl ZipSource {
             current: None,
             content: Current::Nothing,
             passed: 0,
-            warnings: Vec::new(),
+            warnings,
             is_ended: false,
         })
     }
@@ -111,11 +114,12 @@ impl ZipSource {
 }
 
 /// Checks all entries, and returns the positions of their local headers in ascending order.
-fn positions(file: &ZipFile, end: &End) -> Result<Vec<u64>, Error> {
+fn positions(file: &ZipFile, end: &End, absolute: &mut AbsoluteNames) -> Result<Vec<u64>, Error> {
     let mut positions = Vec::new();
     let mut headers = Headers::new(end);
     while let Some((header, at)) = headers.next(file)? {
         let member = Member::parse(header, at, file)?;
+        absolute.note(&member.raw);
         push_tight(&mut positions, member.content.local);
         if positions.len() as u64 > end.entries_most() {
             break;

@@ -1,6 +1,7 @@
 //! Tars with faults: rejected by default, and read with a warning by a lenient reader if no data is lost.
 
-use packline_archives::tar::{TarOptions, TarSource};
+use packline_archives::decompress::Limits;
+use packline_archives::tar::{TarOptions, TarSource, open_stream};
 use packline_tree::Source;
 
 use crate::tar_support::*;
@@ -186,4 +187,48 @@ fn an_input_without_a_block_is_not_a_tar() {
     for zeros in [512, 1024, 10_240] {
         assert_eq!(read_bytes(&vec![0; zeros]).unwrap(), [], "{zeros} zeros");
     }
+}
+
+/// A device of zeros, or a stream with one after an archive, has no end.
+#[test]
+fn zeros_without_an_end_are_an_error() {
+    use std::io::{Read as _, repeat};
+    let archive = |bytes: Vec<u8>| std::io::Cursor::new(bytes).chain(repeat(0));
+    let whole = [file("name", b"content"), end()].concat();
+    let cases = [
+        (Vec::new(), false, "at byte 0"),
+        (Vec::new(), true, "at byte 0"),
+        (whole.clone(), false, "at byte 2048"),
+        (whole, true, "at byte 1024"),
+    ];
+    for (bytes, ignore_zeros, place) in cases {
+        let options = TarOptions { ignore_zeros, ..TarOptions::named("test.tar") };
+        let error = read_all(&mut TarSource::new(archive(bytes), options)).unwrap_err().to_string();
+        let expected = format!("more than 268435456 bytes of zeros {place}");
+        assert!(error.starts_with("test.tar: ") && error.contains(&expected), "{expected}: {error}");
+    }
+    // The end of a cpio archive.
+    let padded = format!("070701{}{:08x}{:08x}TRAILER!!!\0\0\0\0", "0".repeat(88), 11, 0).into_bytes();
+    let open = |bytes: Vec<u8>| open_stream(archive(bytes), TarOptions::named("test.tar"), &Limits::default());
+    let error = read_all(&mut *open(padded).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("more than 268435456 bytes of zeros"), "{error}");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, &[file("name", b"content"), end()].concat()).unwrap();
+    let error = read_all(&mut *open(gzip.finish().unwrap()).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("more than 268435456 bytes of zeros follow the stream"), "{error}");
+    // A finite number of zeros is the end of an archive, or an empty one.
+    for bytes in [vec![0; 8 << 20], [file("name", b"content"), vec![0; 8 << 20]].concat()] {
+        read_all(&mut TarSource::new(&bytes[..], TarOptions::named("test.tar"))).unwrap();
+    }
+}
+
+/// As GNU tar, which prints "Removing leading `/' from member names" once.
+#[test]
+fn absolute_names_are_below_the_root_with_one_warning() {
+    let archive = [file("/a", b"1"), file("b", b"2"), file("//c/d", b"3"), end()].concat();
+    let (read, warnings) = read(&archive, false).unwrap();
+    assert_eq!(paths(&read), ["a", "b", "c/d"]);
+    assert_eq!(warnings, ["test.tar: 2 names begin with /, which is removed (the first is /a)"]);
+    let archive = [file("/a", b"1"), end()].concat();
+    assert_eq!(lenient(&archive).unwrap().1, ["test.tar: 1 name begins with /, which is removed (the first is /a)"]);
 }

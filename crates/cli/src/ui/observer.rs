@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use packline::requests::{AroundPln, DryRun, ImageSummary, PackRequest, PackSummary};
+use packline::requests::{DryRun, EnclosingPln, ImageSummary, PackRequest, PackSummary};
 use packline::{EntryInfo, EntryKind, Observer, Progress, Source, StoredData};
 use packline_archives::is_whiteout_name;
 use packline_pln::Written;
@@ -69,12 +69,12 @@ pub fn run_pack(request: PackRequest, style: OutputStyle, io: &mut Io) -> Result
 /// Packs like [`run_pack`], into a .pln file, which the result always has.
 pub fn run_pack_in_pln(
     request: PackRequest,
-    around: AroundPln,
+    pln: EnclosingPln,
     style: OutputStyle,
     io: &mut Io,
 ) -> Result<Done, Failure> {
     let pack = |request, observer: &mut dyn Observer| {
-        packline::requests::pack_in_pln(request, around, observer).map(|(packed, written)| (packed, Some(written)))
+        packline::requests::pack_in_pln(request, pln, observer).map(|(packed, written)| (packed, Some(written)))
     };
     run_pack_by(pack, request, style, Listings::default(), io)
 }
@@ -91,7 +91,7 @@ pub fn run_pack_listing(
     run_pack_by(pack, request, style, listings, io).map(|(packed, _)| packed)
 }
 
-/// A summary, and the .pln file around the image.
+/// A summary, and the sizes of the .pln file that has the image or tar as its content.
 pub type Done = (PackSummary, Option<Written>);
 
 fn run_pack_by(
@@ -120,8 +120,8 @@ fn run_pack_by(
     let packed = pack(request, &mut observer);
     observer.end();
     let verified = observer.verified;
-    let (packed, around) = packed?;
-    let PackSummary::Image(summary) = &packed else { return Ok((packed, around)) };
+    let (packed, pln) = packed?;
+    let PackSummary::Image(summary) = &packed else { return Ok((packed, pln)) };
     let peak = (io.host.peak_memory)();
     let elapsed = started.elapsed(summary.image.content_bytes);
     match style {
@@ -136,18 +136,18 @@ fn run_pack_by(
         }
         OutputStyle::Packline { json: true, stats, .. } => {
             let mut object = report::json(summary, peak, (elapsed, verified), stats);
-            report::put_around(&mut object, around.as_ref());
+            report::add_pln_sizes(&mut object, pln.as_ref());
             io.report_as(true, &format!("{object}\n"))
         }
         OutputStyle::Packline { quiet: false, stats, verbose, .. } => {
             let details = Details { stats, verbose };
-            let text = report::text(summary, peak, (elapsed, verified), details) + &report::around(around.as_ref());
+            let text = report::text(summary, peak, (elapsed, verified), details) + &report::pln_line(pln.as_ref());
             let columns = if io.terminal { io.host.columns } else { usize::MAX };
             io.eprint_lines(&wrap(text.trim_end(), columns))
         }
         _ => {}
     }
-    Ok((packed, around))
+    Ok((packed, pln))
 }
 
 /// Reads the entries without packing them, and prints the names if the style asks for them.

@@ -256,21 +256,21 @@ pub fn json(summary: &ImageSummary, peak: Option<u64>, (elapsed, verified): Time
     object
 }
 
-/// Adds the .pln file around an image or a tar.
-pub fn put_around(object: &mut Value, around: Option<&Written>) {
-    if let Some(written) = around {
+/// Adds the sizes of the .pln file that has the image or tar as its content.
+pub fn add_pln_sizes(object: &mut Value, pln: Option<&Written>) {
+    if let Some(written) = pln {
         object["pln_bytes"] = json!(written.physical);
         object["pln_records"] = json!(written.records);
     }
 }
 
-/// The .pln file around an image or a tar, as a line of the summary; empty without one.
-pub fn around(around: Option<&Written>) -> String {
+/// The line of the summary about the .pln file that has the image or tar as its content; empty without one.
+pub fn pln_line(pln: Option<&Written>) -> String {
     let line = |written: &Written| {
         let line = format!("pln: {} in {}", show_bytes(written.physical), count(written.records, "record"));
         aligned(&line) + "\n"
     };
-    around.map(line).unwrap_or_default()
+    pln.map(line).unwrap_or_default()
 }
 
 fn overview(summary: &ImageSummary, peak: Option<u64>) -> Value {

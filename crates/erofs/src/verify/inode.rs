@@ -32,6 +32,9 @@ pub(super) fn check(image: &Image, inode: NamedInode<'_>, report: &mut Report<'_
             report.note(address(inode), what, "zeros in reserved fields");
         }
     }
+    if [placed.raw.meta.uid, placed.raw.meta.gid].contains(&u32::MAX) {
+        report.unusable_owner(address(inode));
+    }
     special(inode, report);
     if placed.raw.layout == Layout::Chunks && placed.raw.start & 0x40 != 0 {
         features |= incompat::WIDE;

@@ -195,7 +195,8 @@ pub fn tar_out(request: TarOutRequest, observer: &mut dyn Observer) -> Result<Ta
     // Reading and compressing share one pool, so that no more threads run than requested.
     let pool = resources.pool(plan.read.workers).map_err(|cause| opened.fault(cause.into()))?;
     settings.engine.pool = Some(pool.clone());
-    let (workers, waiting) = (plan.read.workers, plan.read.window / CHUNKS_SHARE);
+    let workers = plan.read.workers;
+    let waiting = plan.read.window / CHUNKS_SHARE;
     let sink = TarSinkSettings { compression, pool: &pool, workers, waiting, resources: &resources };
     let sink = TarSink::new(&mut destination, sink)?;
     let mut content = Content::new(&opened, &asked, sink, observer, total);

@@ -5,6 +5,8 @@
 //!
 //! An EROFS image for Linux before 6.15 has no holes in compressed files: a hole is one compressed unit of zeros, any number of times. Units that
 //! follow themselves are therefore decoded once, and count as holes if they are zeros.
+//! Before Linux 6.1 no unit is shared: each cluster of zeros is stored at its own position, and no index tells it from a cluster of other bytes. Such zeros
+//! are written as data, because only decoding all units would find them.
 
 use std::ops::Range;
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use packline_tree::Xattr;
 use packline_tree::destination::{Attributes, Directory, Refusal, XattrRefusal};
+use packline_tree::{Meta, Xattr};
 use packline_volume::{Inode, NodeType, ReadError};
 use rustix::io::Errno;
 
@@ -130,11 +130,8 @@ impl UnpackContext {
         let kind = inode.node_type();
         let meta = self.rules.as_ref().map_or(inode.meta, |rules| rules.meta(kind, inode.meta));
         let mut mode = self.mode(kind, meta.mode);
-        if self.restore.owners {
-            let owned = attributes.set_owner(meta.uid, meta.gid).map_err(refused);
-            if !self.keep_lesser(owned, outcome)? {
-                mode &= 0o1777;
-            }
+        if self.restore.owners && !self.set_owner(meta, entry, attributes, outcome)? {
+            mode &= 0o1777;
         }
         if self.restore.xattrs && inode.xattr.is_some() {
             let set = self.set_xattrs(inode, entry, attributes, outcome);
@@ -147,6 +144,23 @@ impl UnpackContext {
             self.keep_lesser(attributes.set_time(meta.mtime).map_err(refused), outcome)?;
         }
         Ok(())
+    }
+
+    /// Sets owner and group. Returns false if they are not set.
+    fn set_owner(
+        &self,
+        meta: Meta,
+        (directory, name): (u32, &[u8]),
+        attributes: Attributes<'_>,
+        outcome: &mut Outcome,
+    ) -> Result<bool, Error> {
+        match attributes.set_owner(meta.uid, meta.gid) {
+            Err(Refusal::Owner(id)) => {
+                outcome.warnings.push(Warning::owner(&self.path(directory, name), id));
+                Ok(false)
+            }
+            set => self.keep_lesser(set.map_err(|refusal| self.refused(directory, name, refusal)), outcome),
+        }
     }
 
     /// Returns why the destination, an existing directory, keeps its attributes: it belongs to another user.

@@ -26,6 +26,8 @@ pub enum Topic {
     NotLinked,
     /// The destination's own attributes were not set.
     Destination,
+    /// An owner or group that no file can have.
+    Owner,
 }
 
 /// A warning about entries that lose something.
@@ -74,6 +76,16 @@ impl Warning {
         let cause = refusal.cause();
         let text = format!("{}: {} ({cause}): its attributes are unchanged", path.escaped(), refusal.action());
         Warning { topic: Topic::Destination, text }
+    }
+
+    /// The owner and the group were not set, because the system interprets the number `id` as "do not change".
+    pub fn owner(path: &Path, id: u32) -> Warning {
+        let path = path.escaped();
+        let text = format!(
+            "{path}: no file can have the owner or group {id}: owner and group are not set, and set-user-id and set-group-id \
+             bits are cleared, here and elsewhere"
+        );
+        Warning { topic: Topic::Owner, text }
     }
 
     /// A device was skipped.

@@ -17,7 +17,7 @@ use super::by_magic::{ContentKind, log_kind};
 use super::image_place::{ImagePlace, UNKNOWN};
 use super::input::Input;
 use super::opened_file::OpenedFile;
-use super::recognise::{foreign_in, may_be_empty_tar, peeked};
+use super::recognise::{foreign_in, is_zip_after_other_bytes, may_be_empty_tar, peeked};
 use super::scratch::{stored, stored_in};
 use crate::error::Error;
 use crate::sources::examine::examine;
@@ -184,6 +184,8 @@ impl OpenedTar {
         let kind = match file.content_kind() {
             Some(kind @ (ContentKind::Tar | ContentKind::Cpio | ContentKind::Zip | ContentKind::Compressed(_))) => kind,
             None if file.is_regular() && may_be_empty_tar(file.path()) && is_empty_tar(file) => ContentKind::Tar,
+            // An image after other bytes comes first.
+            None if is_zip_after_other_bytes(file) && place.open(metadata_cache(None)).is_err() => ContentKind::Zip,
             _ => return None,
         };
         Some(OpenedTar { display_path: place.path.clone(), kind, content: Content::File(file.clone()) })
@@ -289,6 +291,7 @@ fn open_file(file: OpenedFile, options: &ArchiveOptions<'_>) -> Result<Archive, 
         }
         _ => match place.open(metadata_cache(options.resources.memory)) {
             Err(_) if options.offset.is_none() && file.is_regular() && is_empty_tar(&file) => Ok(tar(ContentKind::Tar)),
+            Err(_) if options.offset.is_none() && is_zip_after_other_bytes(&file) => Ok(tar(ContentKind::Zip)),
             opened => opened.map(Archive::Image),
         },
     }

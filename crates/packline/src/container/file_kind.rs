@@ -22,11 +22,13 @@ pub enum FileKind {
     OtherTar(&'static str),
     /// A compressed file.
     Stream(StreamFormat),
+    /// A zip archive, which is read but not written.
+    Zip,
     /// A format that is not written: an archive, an image or a compressed file, with its article.
     Other(&'static str),
 }
 
-use FileKind::{Other, OtherTar, Stream, Tar};
+use FileKind::{Other, OtherTar, Stream, Tar, Zip};
 
 /// Endings in lower case. The longest match applies. Messages and help list the endings in this order.
 const ENDINGS: &[(&str, FileKind)] = &[
@@ -66,7 +68,7 @@ const ENDINGS: &[(&str, FileKind)] = &[
     (".lz", Other("a file compressed with lzip")),
     (".lzma", Other("a file compressed with lzma")),
     (".lzo", Other("a file compressed with lzop")),
-    (".zip", Other("a zip archive")),
+    (".zip", Zip),
     (".7z", Other("a 7z archive")),
     (".rar", Other("a rar archive")),
     (".cpio", Other("a cpio archive")),
@@ -106,7 +108,7 @@ impl FileKind {
     /// Whether it is an image or an archive whose entries are packed: a file that has the name and is damaged is an error, not a file
     /// to pack.
     pub(crate) fn holds_tree(self) -> bool {
-        matches!(self, FileKind::SquashFs | FileKind::Erofs | FileKind::Lrz | FileKind::Pln) || self.is_tar()
+        matches!(self, FileKind::SquashFs | FileKind::Erofs | FileKind::Lrz | FileKind::Pln | Zip) || self.is_tar()
     }
 
     /// Whether it is a compressed tar or file.
@@ -135,6 +137,7 @@ impl fmt::Display for FileKind {
             Tar(Some(stream)) => write!(out, "a tar compressed with {}", stream.name()),
             OtherTar(name) => write!(out, "a tar compressed with {name}"),
             Stream(stream) => write!(out, "a file compressed with {}", stream.name()),
+            Zip => out.write_str("a zip archive"),
             Other(name) => out.write_str(name),
         }
     }
@@ -157,7 +160,8 @@ mod tests {
         assert_eq!(kind("x.tar.lrz"), Some(FileKind::Lrz));
         assert_eq!(kind("x.tar.sqfs"), Some(FileKind::SquashFs));
         assert_eq!((kind("root.sqsh"), kind("root.SQS")), (Some(FileKind::SquashFs), Some(FileKind::SquashFs)));
-        assert_eq!(kind("x.Zip"), Some(Other("a zip archive")));
+        assert_eq!(kind("x.Zip"), Some(Zip));
+        assert!(kind("x.zip").unwrap().holds_tree() && !kind("x.7z").unwrap().holds_tree());
         assert_eq!((kind("x.erofs"), kind("x.erofs.img")), (Some(FileKind::Erofs), Some(FileKind::Erofs)));
         for name in ["x", "tar", ".tar", "x.tar/y", "x.tar.d", "x.data", "x.", ".", "..", "/", ""] {
             assert_eq!(kind(name), None, "{name}");

@@ -1,12 +1,16 @@
-//! Recognises what a source is by its first bytes.
+//! Recognises what a source is by its first bytes, or, for zip archives, by its end.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use packline_archives::decompress;
+use packline_archives::zip::ZipArchive;
+use packline_runtime::Input;
 
 use super::by_magic::ContentKind;
 use super::file_kind::FileKind;
+use super::opened_file::OpenedFile;
 use crate::error::Error;
 
 /// The start of an input that may be the end of a tar.
@@ -71,6 +75,15 @@ fn is_no_tar(head: &[u8]) -> bool {
 /// Returns whether an input begins with the header of a tar, sound or damaged.
 pub(crate) fn has_tar_magic(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
+}
+
+/// Returns whether a file is a zip archive that other bytes precede, as in a program that unpacks itself. The end of a file whose first bytes are
+/// known is not read.
+pub(crate) fn is_zip_after_other_bytes(file: &OpenedFile) -> bool {
+    let has_end = file.is_regular() || file.is_remote();
+    has_end
+        && file.content_kind().is_none()
+        && ZipArchive::is_after_other_bytes(&(Arc::new(file.clone()) as Arc<dyn Input>))
 }
 
 /// Whether an input with this start is compressed.

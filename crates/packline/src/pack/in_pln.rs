@@ -27,22 +27,22 @@ use crate::streams::encrypted::Recipients;
 use crate::streams::pln::pln_compress;
 use crate::streams::request::CompressRequest;
 
-/// The .pln file around an image or a tar.
+/// How the .pln file is written that an image or a tar becomes the content of.
 #[non_exhaustive]
-pub struct AroundPln {
+pub struct EnclosingPln {
     /// Options that affect the bytes of the .pln file.
     pub options: WriteOptions,
     /// Recipients of an encrypted file; `None` for no encryption.
     pub recipients: Option<Arc<Recipients>>,
 }
 
-impl AroundPln {
+impl EnclosingPln {
     /// A file with the usual options.
     ///
     /// # Errors
     /// [`Error::Codec`] never occurs, unless this program has a bug.
-    pub fn new(recipients: Option<Arc<Recipients>>) -> Result<AroundPln, Error> {
-        Ok(AroundPln { options: WriteOptions::usual()?, recipients })
+    pub fn new(recipients: Option<Arc<Recipients>>) -> Result<EnclosingPln, Error> {
+        Ok(EnclosingPln { options: WriteOptions::usual()?, recipients })
     }
 }
 
@@ -54,7 +54,7 @@ impl AroundPln {
 /// [`Error::Exists`] before anything is read.
 pub fn pack_in_pln(
     request: PackRequest,
-    around: AroundPln,
+    pln: EnclosingPln,
     observer: &mut dyn Observer,
 ) -> Result<(PackSummary, Written), Error> {
     let PackRequest { mut source, target, container, resources, temporaries } = request;
@@ -70,7 +70,7 @@ pub fn pack_in_pln(
         let scratch = scratch.clone();
         move |cause| Error::Output { path, action, cause: ScratchError::wrap(&scratch, cause) }
     };
-    let encrypts = around.recipients.is_some();
+    let encrypts = pln.recipients.is_some();
     let waiting = Waiting::create(&scratch, container.start(), encrypts).map_err(of_scratch("cannot create"))?;
     let mut writer = waiting.writer().map_err(of_scratch("cannot create"))?;
     let packed = match container {
@@ -89,9 +89,9 @@ pub fn pack_in_pln(
         PackContainer::Lrz(_) => return Err(Container::no_tree("pln")),
     };
     let content = waiting.input().map_err(of_scratch("cannot read back"))?;
-    let mut request = CompressRequest::new(Input::At(path.escaped(), content), target, around.options);
+    let mut request = CompressRequest::new(Input::At(path.escaped(), content), target, pln.options);
     request.keep_attributes = false;
-    request.recipients = around.recipients;
+    request.recipients = pln.recipients;
     request.resources = resources;
     request.temporaries = temporaries;
     Ok((packed, pln_compress(request, observer)?))

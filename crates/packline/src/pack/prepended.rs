@@ -1,8 +1,6 @@
 //! Bytes before an image, which another file has: the runtime of an AppImage, or another program.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,15 +32,17 @@ impl Prepended {
     pub fn file(path: &Path) -> Result<Prepended, Error> {
         let file = OpenedFile::open(path)?;
         let length = file.size();
-        Ok(Prepended { path: path.to_path_buf(), input: Arc::new(file), length, executable: is_executable(path) })
+        let executable = is_executable(&file);
+        Ok(Prepended { path: path.to_path_buf(), input: Arc::new(file), length, executable })
     }
 
     /// The bytes before an image in its file; `None` if the image begins at the first byte.
     pub fn before(image: &OpenedImage) -> Option<Prepended> {
         let length = image.volume.facts().origin;
         let path = image.display_path.clone();
-        let executable = is_executable(&path);
-        (length > 0).then(|| Prepended { path, input: image.input(), length, executable })
+        let input = image.input();
+        let executable = is_executable(input.as_ref());
+        (length > 0).then(|| Prepended { path, input, length, executable })
     }
 
     /// Number of bytes, which is the offset of the image.
@@ -80,7 +80,35 @@ impl Prepended {
     }
 }
 
-/// Whether a user may execute the file. A stream has no such right.
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+/// Whether a user may execute the file that was opened. A stream has no such right.
+fn is_executable(input: &dyn Input) -> bool {
+    input.stamp().is_some_and(|stamp| stamp.is_executable())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::container::image_place::ImagePlace;
+    use crate::{Packer, Tree};
+
+    #[test]
+    fn the_file_that_was_opened_decides_whether_it_may_be_executed() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x.sqfs");
+        Packer::new(Tree::new()).write_to(&path).unwrap();
+        let image = fs::read(&path).unwrap();
+        for (mode, expected) in [(0o755, true), (0o644, false)] {
+            fs::write(&path, [&[b'#'; 4096][..], &image].concat()).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let opened = ImagePlace::new(&path).open(1 << 20).unwrap();
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, "another file").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode ^ 0o111)).unwrap();
+            let before = Prepended::before(&opened).unwrap();
+            assert_eq!((before.length(), before.is_executable()), (4096, expected));
+        }
+    }
 }

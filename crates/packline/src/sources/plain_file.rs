@@ -11,14 +11,14 @@ use crate::container::by_magic::ContentKind;
 use crate::container::file_kind::FileKind;
 use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
-use crate::container::recognise::has_tar_magic;
+use crate::container::recognise::{has_tar_magic, is_zip_after_other_bytes};
 use crate::error::Error;
 
 impl Source {
     /// Returns whether a source that is given alone is a plain file. A plain file is a regular file that is not an image, not a tar (plain
-    /// or compressed), not a cpio or zip archive, not a container and not of another known format of trees and disks. An empty file and a
-    /// file of zeros are plain files. A file with the name ending of an image or a tar is never a plain file: if it is neither an image nor
-    /// a tar, it is damaged.
+    /// or compressed), not a cpio or zip archive (also after other bytes), not a container and not of another known format of trees and disks.
+    /// An empty file and a file of zeros are plain files. A file with the name ending of an image, a tar or a zip archive is never a plain
+    /// file: if it is none of them, it is damaged.
     ///
     /// # Errors
     /// [`Error::Source`] if the file cannot be opened or read.
@@ -57,7 +57,8 @@ fn is_plain(place: &ImagePlace, company: Company) -> Result<bool, Error> {
         None if has_tar_magic(head) => false,
         None => {
             let foreign = company == Company::Alone && ContentKind::foreign(file).is_some();
-            !foreign && place.open(metadata_cache(None)).is_err()
+            let is_zip = company == Company::Alone && is_zip_after_other_bytes(file);
+            !foreign && !is_zip && place.open(metadata_cache(None)).is_err()
         }
         Some(ContentKind::Compressed(_)) => !holds_tar(file, company),
         Some(ContentKind::SquashFs | ContentKind::Erofs | ContentKind::Tar) => false,

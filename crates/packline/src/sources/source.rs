@@ -21,10 +21,11 @@ use super::directories::Part;
 use super::tar::decompressor;
 use super::tree::{NAME as TREE, Tree};
 use crate::container::by_magic::ContentKind;
+use crate::container::file_kind::FileKind;
 use crate::container::image::Image;
 use crate::container::image_place::ImagePlace;
 use crate::container::opened_file::OpenedFile;
-use crate::container::recognise::peeked;
+use crate::container::recognise::{is_zip_after_other_bytes, peeked};
 use crate::container::scratch::{scratch_for, stored};
 use crate::error::Error;
 
@@ -283,10 +284,16 @@ impl Source {
             None => place.open(metadata_cache(resources.memory)).ok(),
             Some(_) => None,
         };
-        match opened {
-            Some(image) => Ok(Source::Image(image)),
-            None => place.file().cloned().map(Source::opened_tar),
+        if let Some(image) = opened {
+            return Ok(Source::Image(image));
         }
+        let file = place.file()?;
+        // A file that is a zip archive only by its name is damaged, and the error says so.
+        let is_named_zip = file.content_kind().is_none() && FileKind::of_path(&place.path) == Some(FileKind::Zip);
+        if is_named_zip || is_zip_after_other_bytes(file) {
+            return Ok(Source::Zip { path: place.path.clone(), input: place.input()? });
+        }
+        Ok(Source::opened_tar(file.clone()))
     }
 
     /// Returns the tar, zip archive or image in a stream, by its first bytes. An image or a zip archive is stored in an unnamed temporary

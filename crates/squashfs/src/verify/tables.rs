@@ -132,6 +132,9 @@ fn ids(image: &Image, uses: &Uses, report: &mut Report<'_>) {
     if unused > 0 {
         report.note(start, format!("{unused} ids that no inode uses"), "none");
     }
+    if uses.ids.iter().any(|(id, used)| *used && *id == u32::MAX) {
+        report.unusable_owner(start);
+    }
     if twice > 0 {
         report.note(start, format!("{twice} ids that occur more than once"), "each once");
     }

@@ -27,7 +27,7 @@ const WAY_MOST: usize = 4095;
 const PRIVATE: u32 = 0o600;
 
 /// Identifies a file as long as it exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileId {
     pub device: u64,
     pub inode: u64,

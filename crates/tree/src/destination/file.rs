@@ -121,6 +121,10 @@ impl DestinationNode {
         DestinationNode { fd: fd.into() }
     }
 
+    pub fn id(&self) -> Result<FileId, Refusal> {
+        Ok(FileId::of(&rustix::fs::fstat(&self.fd).tried("cannot examine it")?))
+    }
+
     pub fn attributes(&self) -> Attributes<'_> {
         Attributes::place(&self.fd)
     }

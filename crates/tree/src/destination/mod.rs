@@ -2,7 +2,7 @@
 //!
 //! The root is opened once, by the user's path. After that every name is a single component (no slash, no `.`, no `..`) that is
 //! looked up in an open [`Directory`]. A symbolic link is never followed, so nothing is created, changed or removed outside the
-//! root. Attributes are set through open handles, and through `O_PATH` handles for links and devices, which cannot be opened for
+//! root. Only [`Directory::resolve`] reads links; it returns a path without links, below the root. Attributes are set through open handles, and through `O_PATH` handles for links and devices, which cannot be opened for
 //! this.
 
 mod attributes;
@@ -11,6 +11,7 @@ mod directory;
 mod file;
 mod refusal;
 mod remove;
+mod resolve;
 mod writable;
 
 pub use attributes::{Attributes, XattrRefusal};

@@ -278,3 +278,75 @@ fn opens_a_path_in_one_call_and_never_through_a_link() {
         assert_eq!(sandbox.root.open_way(&[way[0], name]).unwrap_err(), Refusal::Name);
     }
 }
+
+/// A destination with links in `root`, and the paths that they lead to when all of them are followed.
+#[test]
+fn resolves_links_within_the_root() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.at("usr/lib/deep")).unwrap();
+    fs::create_dir_all(sandbox.at("outside")).unwrap();
+    let links = [
+        ("lib", "usr/lib"),
+        ("absolute", "/usr/lib"),
+        ("up", ".."),
+        ("far", "../../../outside"),
+        ("root", "/"),
+        ("usr/lib/back", "../../absolute/./deep//"),
+        ("chain", "other"),
+        ("other", "up/chained"),
+        ("chained", "lib"),
+        ("missing", "none"),
+        ("file-below", "outside/file/.."),
+        ("a", "b"),
+        ("b", "a"),
+        ("self", "self/x"),
+    ];
+    for (name, target) in links {
+        symlink(target, sandbox.at(name)).unwrap();
+    }
+    fs::write(sandbox.at("outside/file"), "").unwrap();
+    let resolve = |path: &str| sandbox.root.resolve(path.as_bytes(), &|_| true);
+    let cases = [
+        ("", ""),
+        ("usr/lib", "usr/lib"),
+        ("lib/deep", "usr/lib/deep"),
+        ("absolute/new/names", "usr/lib/new/names"),
+        ("up/up/usr", "usr"),
+        ("far/x", "outside/x"),
+        ("root/root/lib", "usr/lib"),
+        ("lib/back", "usr/lib/deep"),
+        ("chain/deep", "usr/lib/deep"),
+        ("none/at/all", "none/at/all"),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(resolve(path).unwrap(), expected.as_bytes(), "{path}");
+    }
+    let faults =
+        [("missing/x", Errno::NOENT), ("file-below", Errno::NOTDIR), ("a/x", Errno::LOOP), ("self", Errno::LOOP)];
+    for (path, expected) in faults {
+        assert_eq!(errno(resolve(path)), Some(expected), "{path}");
+    }
+    sandbox.outside_is_untouched();
+}
+
+#[test]
+fn resolves_only_links_that_are_accepted_and_a_bounded_number() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.at("d")).unwrap();
+    symlink("d", sandbox.at("planted")).unwrap();
+    let mine = sandbox.root.symlink(b"mine", b"d").unwrap().id().unwrap();
+    let mine_only = |id: FileId| id == mine;
+    assert_eq!(sandbox.root.resolve(b"mine/x", &mine_only).unwrap(), b"d/x");
+    assert_eq!(errno(sandbox.root.resolve(b"planted/x", &mine_only)), Some(Errno::NOTDIR));
+    // Another link replaces it.
+    fs::rename(sandbox.at("planted"), sandbox.at("mine")).unwrap();
+    assert_eq!(errno(sandbox.root.resolve(b"mine/x", &mine_only)), Some(Errno::NOTDIR));
+    for number in 0..41 {
+        symlink(format!("l{}", number + 1), sandbox.at(&format!("l{number}"))).unwrap();
+    }
+    fs::create_dir(sandbox.at("l41")).unwrap();
+    assert_eq!(sandbox.root.resolve(b"l1/x", &|_| true).unwrap(), b"l41/x");
+    assert_eq!(errno(sandbox.root.resolve(b"l0/x", &|_| true)), Some(Errno::LOOP));
+    symlink("d/../".repeat(520), sandbox.at("long")).unwrap();
+    assert_eq!(errno(sandbox.root.resolve(b"long/x", &|_| true)), Some(Errno::LOOP));
+}

@@ -237,7 +237,8 @@ impl<'r, T> Plan<'r, T> {
         match self.steps.back_mut() {
             Some(Step::Again { times, .. }) => *times += 1,
             Some(Step::Units { run, pieces }) => {
-                let (run, piece) = (Rc::clone(run), pieces.end - 1);
+                let run = Rc::clone(run);
+                let piece = pieces.end - 1;
                 self.steps.push_back(Step::Again { run, piece, times: 1 });
             }
             _ => return false,

@@ -2,10 +2,11 @@
 
 use std::io::Read;
 
+use packline_runtime::is_zero as is_all_zeros;
 use packline_tree::Error;
 
 use super::TarSource;
-use crate::tar::fault::{empty_input, unreadable};
+use crate::tar::fault::{ErrorPosition, ZEROS_MOST, empty_input, unreadable};
 use crate::tar::header::{BLOCK, Header, is_zero};
 use crate::{FOREIGN_HEAD, foreign_format};
 
@@ -17,11 +18,13 @@ impl<R: Read> TarSource<R> {
     /// input where a header could start.
     pub(super) fn header(&mut self) -> Result<Option<(Header, u64)>, Error> {
         let mut zeros = 0;
+        let start = self.input.offset();
         while zeros < 2 || self.ignore_zeros {
             let offset = self.input.offset();
             let Some(block) = self.block()? else { break };
             if is_zero(&block) {
                 zeros += 1;
+                self.refuse_endless_zeros(start)?;
                 continue;
             }
             match Header::new(&block) {
@@ -111,7 +114,31 @@ impl<R: Read> TarSource<R> {
             self.warnings.push(fault.to_string());
         }
         self.report_skipped();
-        self.input.finish().map_err(|cause| self.unreadable(cause))
+        self.finish_stream()
+    }
+
+    /// Reads a stream to its end, so that its writer gets no broken pipe. Bytes after the end mark are ignored, but an end must come after zeros.
+    fn finish_stream(&mut self) -> Result<(), Error> {
+        if self.input.can_seek() {
+            return Ok(());
+        }
+        let start = self.input.offset();
+        let mut buffer = vec![0; STEP];
+        loop {
+            match self.input.read(&mut buffer).map_err(|cause| self.unreadable(cause))? {
+                0 => return Ok(()),
+                count if is_all_zeros(&buffer[..count]) => self.refuse_endless_zeros(start)?,
+                _ => return self.input.finish().map_err(|cause| self.unreadable(cause)),
+            }
+        }
+    }
+
+    /// Fails if too many zeros came since `start`.
+    fn refuse_endless_zeros(&self, start: u64) -> Result<(), Error> {
+        if self.input.offset() - start <= ZEROS_MOST {
+            return Ok(());
+        }
+        Err(ErrorPosition { input: &self.name, entry: &[], offset: start }.endless_zeros())
     }
 
     /// Fails if bytes other than zeros follow in an archive without a header: it is not an empty tar, but another format that
@@ -120,9 +147,13 @@ impl<R: Read> TarSource<R> {
         let mut buffer = vec![0; STEP];
         loop {
             let offset = self.input.offset();
+            self.refuse_endless_zeros(0)?;
             let count = self.input.read(&mut buffer).map_err(|cause| unreadable(&self.name, cause))?;
             if count == 0 {
                 return Ok(());
+            }
+            if is_all_zeros(&buffer[..count]) {
+                continue;
             }
             if let Some(first) = buffer[..count].iter().position(|byte| *byte != 0) {
                 let what = match self.format_at(&buffer[..count], offset) {

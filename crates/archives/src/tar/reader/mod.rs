@@ -19,6 +19,7 @@ use super::input::Input as TarInput;
 use super::member::{Member, choose_name};
 use super::pax::{Pax, RecordFault};
 use super::{Meter, TarOptions, number};
+use crate::absolute::AbsoluteNames;
 use crate::pipe::PipeReader;
 use unknown::is_known;
 
@@ -62,6 +63,7 @@ pub struct TarSource<R> {
     /// Number of entries with ACLs, and the name of the first.
     acls: u64,
     first_acl: Bytes,
+    absolute: AbsoluteNames,
     /// The tar as workers read it.
     shared: Option<Arc<dyn SharedContent>>,
 }
@@ -147,6 +149,7 @@ impl<R: Read> TarSource<R> {
             unknown: 0,
             acls: 0,
             first_acl: Bytes::new(),
+            absolute: AbsoluteNames::default(),
             shared: None,
         }
     }
@@ -287,6 +290,7 @@ impl<R: Read> TarSource<R> {
         self.current = (name.clone(), offset);
         let [user, group] = header.owner_names();
         self.owner_names = [pax.user.take().unwrap_or(user), pax.group.take().unwrap_or(group)];
+        self.absolute.note(&name);
         if pax.has_acl {
             self.count_acl(&name);
         }

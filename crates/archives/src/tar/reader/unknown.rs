@@ -49,8 +49,9 @@ impl<R: Read> TarSource<R> {
         self.acls += 1;
     }
 
-    /// Warns about the entries of unknown types that were not named, and about ACLs.
+    /// Warns about absolute names, about the entries of unknown types that were not named, and about ACLs.
     pub(super) fn report_skipped(&mut self) {
+        self.warnings.extend(self.absolute.warning(&self.name));
         if self.acls > 0 {
             let input = &self.name;
             let count = self.acls;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use packline::requests::{AroundPln, FileKind};
+use packline::requests::{EnclosingPln, FileKind};
 
 use super::Pack;
 use crate::args::keys::RECIPIENTS;
@@ -16,13 +16,13 @@ impl Pack {
         FileKind::of_path(self.image()) == Some(FileKind::Pln)
     }
 
-    /// Returns the name of the output without the ending of a .pln file around it.
+    /// Returns the name of the output without the ending of the .pln file that has it as its content.
     pub(super) fn inner_name(&self) -> PathBuf {
         if self.is_in_pln() { self.image().with_extension("") } else { self.image().to_path_buf() }
     }
 
-    /// Returns the .pln file around the output, if its name asks for one.
-    pub(super) fn around(&self, invocation: &Invocation, io: &Io) -> Result<Option<AroundPln>, Failure> {
+    /// Returns how the .pln file is written that has the output as its content, if the output's name asks for one.
+    pub(super) fn enclosing_pln(&self, invocation: &Invocation, io: &Io) -> Result<Option<EnclosingPln>, Failure> {
         if !self.is_in_pln() {
             let given = RECIPIENTS.iter().find(|long| invocation.has(long));
             return match given {
@@ -33,7 +33,7 @@ impl Pack {
         if self.verity.is_given() {
             return Err(wrong("verity", "cannot be used for an image in a .pln file, which the kernel does not read"));
         }
-        Ok(Some(AroundPln::new(self.recipients.recipients(&self.keys, false, io)?)?))
+        Ok(Some(EnclosingPln::new(self.recipients.recipients(&self.keys, false, io)?)?))
     }
 
     /// Whether the output is encrypted. A cache would store its blocks without encryption.

@@ -4,39 +4,11 @@ use packline::Container;
 use packline_lrz::Written;
 use serde_json::{Value, json};
 
+use super::tar::OF_ANY_TAR;
 use crate::args::run_options::NAMES;
 use crate::args::{Invocation, wrong};
 use crate::ui::failure::Failure;
 use crate::ui::size::{count, show_bytes, show_ratio};
-
-/// The options with an effect on a .lrz file; options for images are rejected.
-const HONOURED: &[&str] = &[
-    "codec",
-    "exclude",
-    "exclude-from",
-    "files-from",
-    "null",
-    "one-file-system",
-    "dereference",
-    "no-hard-links",
-    "no-xattrs",
-    "overlay",
-    "whiteouts",
-    "remove",
-    "platform",
-    "registry-insecure",
-    "identity",
-    "passphrase-file",
-    "readers",
-    "jobs",
-    "mem",
-    "serial",
-    "force",
-    "format",
-    "quiet",
-    "no-progress",
-    "json",
-];
 
 /// Why a .lrz file has no cache: in two versions of a tar of 170 MB that differ in 20 of 5000 files, no block was alike.
 const NO_CACHE: &str = "has no effect on a .lrz file, whose blocks rarely repeat";
@@ -47,7 +19,7 @@ const NO_ORDER: &str =
 
 /// Rejects options without effect on a .lrz file. `json_and_stream` is whether both would go to standard output.
 pub fn refuse_options(invocation: &Invocation, json_and_stream: bool) -> Result<(), Failure> {
-    if let Some(long) = invocation.explicit_except(&[HONOURED, &NAMES].concat()) {
+    if let Some(long) = invocation.explicit_except(&[OF_ANY_TAR, &NAMES].concat()) {
         let why = match long {
             "cache" | "cache-size" | "no-cache" => NO_CACHE,
             "order" => NO_ORDER,

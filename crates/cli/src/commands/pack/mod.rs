@@ -173,7 +173,7 @@ impl Command for Pack {
         let style = OutputStyle::Packline { quiet, bar, json, stats, verbose: self.verbose, whiteouts };
         let operands: Vec<&Path> = self.paths.iter().map(PathBuf::as_path).collect();
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
-        let around = self.around(invocation, io)?;
+        let enclosing = self.enclosing_pln(invocation, io)?;
         let mut request = self.request(invocation, io)?;
         request.resources = options.apply(request.resources);
         let errors = if self.output.dry_run {
@@ -181,8 +181,8 @@ impl Command for Pack {
             options.report((json, quiet), report::dry_run_json(&run), report::dry_run_text(&run), 0, io);
             run.errors
         } else {
-            let done = match around {
-                Some(around) => run_pack_in_pln(request, around, style, io),
+            let done = match enclosing {
+                Some(pln) => run_pack_in_pln(request, pln, style, io),
                 None => run_pack(request, style, io).map(|packed| (packed, None)),
             };
             let (packed, pln) = done.map_err(|failure| self.explain(failure))?;
@@ -191,8 +191,8 @@ impl Command for Pack {
                 PackSummary::Tar(packed) => {
                     let peak = (io.host.peak_memory)();
                     let mut object = tar::as_json(&packed, peak);
-                    report::put_around(&mut object, pln.as_ref());
-                    let text = format!("{}\n{}", tar::as_text(&packed, peak), report::around(pln.as_ref()));
+                    report::add_pln_sizes(&mut object, pln.as_ref());
+                    let text = format!("{}\n{}", tar::as_text(&packed, peak), report::pln_line(pln.as_ref()));
                     options.report((json, quiet), object, text.trim_end().to_string(), packed.content_bytes, io);
                     packed.errors
                 }

@@ -14,34 +14,49 @@ use crate::ui::failure::Failure;
 use crate::ui::report;
 use crate::ui::size::{count, show_bytes, show_ratio};
 
-/// The options with an effect on a tar; options for images are rejected.
-const HONOURED: &[&str] = &[
+/// The options with an effect on every tar, also on the one in a .lrz file; options for images are rejected.
+pub(super) const OF_ANY_TAR: &[&str] = &[
     "codec",
-    "no-sparse",
-    "no-xattrs",
-    "time",
-    "order",
     "exclude",
     "exclude-from",
     "files-from",
     "null",
-    "root-becomes",
-    "no-symlink-retarget",
-    "continue",
     "one-file-system",
     "dereference",
     "no-hard-links",
+    "no-xattrs",
+    "overlay",
+    "whiteouts",
+    "remove",
+    "platform",
+    "registry-insecure",
+    "identity",
+    "passphrase-file",
+    "readers",
+    "jobs",
+    "mem",
+    "serial",
+    "force",
+    "format",
+    "quiet",
+    "no-progress",
+    "json",
+];
+
+/// The options with an effect on a tar outside a .lrz file.
+const HONOURED: &[&str] = &[
+    "no-sparse",
+    "time",
+    "order",
+    "root-becomes",
+    "no-symlink-retarget",
+    "continue",
     "lenient",
     "ignore-zeros",
     "all-root",
     "uid",
     "gid",
     "mtime",
-    "overlay",
-    "whiteouts",
-    "remove",
-    "platform",
-    "registry-insecure",
     "rootless-owners",
     "owner-map",
     "file-contexts",
@@ -49,27 +64,16 @@ const HONOURED: &[&str] = &[
     "xattrs-exclude",
     "manifest",
     "run-commands",
-    "readers",
-    "jobs",
-    "mem",
-    "serial",
-    "force",
-    "format",
     "dry-run",
     "recipient",
     "recipients-file",
     "passphrase",
-    "identity",
-    "passphrase-file",
     "verbose",
-    "quiet",
-    "no-progress",
-    "json",
 ];
 
 /// Rejects options without effect on a tar.
 pub fn refuse_options(invocation: &Invocation) -> Result<(), Failure> {
-    match invocation.explicit_except(&[HONOURED, &NAMES].concat()) {
+    match invocation.explicit_except(&[OF_ANY_TAR, HONOURED, &NAMES].concat()) {
         Some("verify") => {
             Err(wrong("verify", "works only with an image; 'packline verify TAR' reads a tar to its end"))
         }

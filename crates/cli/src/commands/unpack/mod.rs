@@ -197,7 +197,8 @@ impl Command for Unpack {
         let operands = [&*self.place.image, &*destination];
         let options = self.scheduling.start(stats, Some(self.output.force), &operands, io)?;
         let mut request = self.request(io)?;
-        let (is_lrz, is_image) = (matches!(from, Unopened::Lrz(_)), matches!(from, Unopened::Image(_)));
+        let is_lrz = matches!(from, Unopened::Lrz(_));
+        let is_image = matches!(from, Unopened::Image(_));
         let resources = if is_lrz { self.machine.lrz_resources(&io.host) } else { opener.resources };
         request.resources = options.apply(resources);
         if to_tar && is_image && !request.subdirectory.is_empty() && !request.selection.is_all() {

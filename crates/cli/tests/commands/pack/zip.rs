@@ -127,3 +127,49 @@ fn mksquashfs_merges_zip_archives() {
         assert!(ran.status != 0 && ran.stderr.contains(what), "{words:?}: {}", ran.stderr);
     }
 }
+
+/// A program that unpacks itself is a zip archive; so is every file that has other bytes before one.
+#[test]
+fn zip_archives_after_other_bytes_are_read() {
+    let Some(sandbox) = archives() else { return };
+    shell(
+        &sandbox,
+        "head -c 70001 /bin/sh >program && cat program t.zip >self.zip && cp self.zip self && cp self adjusted && zip -qA adjusted",
+    );
+    let listed = sandbox.good(&["list", "t.zip"]).text();
+    sandbox.good(&["pack", "-q", "t.zip", "plain.sqfs"]);
+    for name in ["self.zip", "self", "adjusted"] {
+        assert_eq!(sandbox.good(&["list", name]).text(), listed, "{name}");
+        assert_eq!(sandbox.good(&["cat", name, "z/b"]).text(), "b\n", "{name}");
+        assert!(sandbox.good(&["info", name]).text().starts_with("Format:      zip\n"), "{name}");
+        sandbox.good(&["verify", "-q", name]);
+        sandbox.good(&["diff", name, "t.tar", "--no-owner", "--no-times", "--no-permissions"]);
+        sandbox.good(&["unpack", "-qf", name, "out"]);
+        assert_eq!(sandbox.read_text("out/z/b"), "b\n", "{name}");
+        sandbox.good(&["pack", "-qf", name, "x.sqfs"]);
+        assert!(sandbox.read("x.sqfs") == sandbox.read("plain.sqfs"), "{name}");
+    }
+    sandbox.good(&["pack", "-q", "self", "program", "both.sqfs"]);
+    assert_eq!(sandbox.good(&["list", "both.sqfs"]).text(), ".\nprogram\nself\n");
+}
+
+/// A file whose name promises entries is never packed as a file by itself.
+#[test]
+fn files_that_are_zip_archives_only_by_name_are_errors() {
+    let Some(sandbox) = archives() else { return };
+    let whole = sandbox.read("t.zip");
+    sandbox.write("text.zip", "text\n".repeat(1000));
+    sandbox.write("start.zip", &whole[3..]);
+    sandbox.write("cut.zip", [&b"#!"[..], &whole[..whole.len() - 1]].concat());
+    sandbox.write("empty.zip", "");
+    for (name, what) in [
+        ("text.zip", "no end record of a zip archive"),
+        ("start.zip", "a central directory of"),
+        ("cut.zip", "no end record of a zip archive"),
+        ("empty.zip", "no end record of a zip archive"),
+    ] {
+        let message = sandbox.refused(&["pack", name, "none.sqfs"]);
+        assert!(message.contains(&format!("{name}: {what}")), "{message}");
+        assert!(!sandbox.at("none.sqfs").exists());
+    }
+}

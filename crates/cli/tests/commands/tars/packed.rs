@@ -203,3 +203,60 @@ fn holes_of_erofs_images_are_holes_of_the_tar() {
         assert!(sandbox.read("zeros.tar").len() > 45 << 20, "{kernel}");
     }
 }
+
+/// As in an image: a link may come before its file, and a wrong link is an error. Other programs need the file first.
+#[test]
+fn hard_links_of_a_tar_are_checked_and_come_after_their_files() {
+    use packline_testkit::model::{Node, NodeKind};
+    let sandbox = sandbox();
+    let link = |path: &str, target: &str| Node::new(path, NodeKind::HardLink(target.into()));
+    let early = [Node::dir("d"), link("d/a", "d/b"), link("d/b", "f"), Node::file("f", "content"), link("d/c", "d/a")];
+    sandbox.write_tar("early.tar", &early);
+    for command in [
+        "pack -qf early.tar out.tar",
+        "pack -qf early.tar out.tar.gz",
+        "unpack -qf early.tar out.tar",
+        "pack -qf - out.tar <early.tar",
+    ] {
+        shell(
+            &sandbox,
+            &format!("rm -rf out && mkdir out && $P {command} && tar -C out -xf $(ls out.tar*) && rm out.tar*"),
+        );
+        shell(
+            &sandbox,
+            "test out/f -ef out/d/a && test out/f -ef out/d/b && test out/f -ef out/d/c && test $(stat -c %h out/f) = 4",
+        );
+    }
+    let directory = || Node::dir("d");
+    for (nodes, what) in [
+        (vec![link("a", "none")], "a: hard link to none, which is missing"),
+        (vec![link("a", "a")], "a: hard link to a, which leads back to it"),
+        (vec![directory(), link("a", "d")], "a: hard link to the directory d"),
+    ] {
+        sandbox.write_tar("wrong.tar", &nodes);
+        for output in ["x.tar", "x.tar.zst", "x.sqfs"] {
+            let message = sandbox.refused(&["pack", "-q", "wrong.tar", output]);
+            assert!(message.contains(&format!("wrong.tar: {what}")), "{output}: {message}");
+            assert!(!sandbox.at(output).exists(), "{output}");
+        }
+    }
+    // A tar of changes has a part of a tree.
+    let part =
+        [Node::new("lib", NodeKind::Symlink(b"usr/lib".to_vec())), Node::file("lib/x", "x"), link("a", "elsewhere")];
+    sandbox.write_tar("part.tar", &part);
+    let warned = sandbox.good(&["pack", "-q", "part.tar", "part2.tar"]).stderr;
+    assert!(warned.contains("hard links are not checked from there on") && warned.lines().count() == 1, "{warned}");
+    assert_eq!(sandbox.good(&["list", "part2.tar"]).text(), "lib\nlib/x\na\n");
+}
+
+/// The names of a tar, whose hard links are checked, are within the memory limit.
+#[test]
+fn names_that_do_not_fit_into_memory_are_an_error() {
+    use packline_testkit::model::Node;
+    let sandbox = sandbox();
+    let nodes: Vec<Node> = (0..150_000).map(|number| Node::file(&format!("{number:0>200}"), "")).collect();
+    sandbox.write_tar("many.tar", &nodes);
+    let message = sandbox.refused(&["pack", "-q", "--mem", "20M", "many.tar", "x.tar"]);
+    assert!(message.contains("the names and hard links of many.tar: "), "{message}");
+    sandbox.good(&["pack", "-q", "--mem", "200M", "many.tar", "x.tar"]);
+}

@@ -63,6 +63,89 @@ fn nothing_is_written_outside_the_destination() {
     }
 }
 
+/// As in `pack` and GNU tar: layers of systems whose `lib` is a link to `usr/lib` have such entries.
+#[test]
+fn entries_below_a_link_of_the_tar_follow_it_within_the_destination() {
+    let directory = |path: &str| node(path, NodeKind::Dir);
+    let cases = [
+        ("a relative link", vec![symbolic("l", "usr/lib")], "usr/lib"),
+        ("an absolute link", vec![symbolic("l", "/usr/lib")], "usr/lib"),
+        ("a link out of the destination", vec![symbolic("l", "../../usr/lib")], "usr/lib"),
+        ("a chain", vec![symbolic("l", "m"), symbolic("m", "n/lib"), symbolic("n", "/usr")], "usr/lib"),
+        ("a link to the root", vec![symbolic("l", "/")], "."),
+        ("a link upwards", vec![symbolic("l", "..")], "."),
+        ("a hard link to a link", vec![symbolic("m", "usr/lib"), linked("l", "m")], "usr/lib"),
+    ];
+    for (what, links, place) in cases {
+        let sandbox = with_outside();
+        let mut nodes = vec![directory("usr"), directory("usr/lib").mode(0o711), file("usr/lib/first", "first")];
+        nodes.extend(links);
+        let below = [
+            file("l/x", "x"),
+            directory("l/d").mode(0o750).time(1_000),
+            file("l/d/y", "y"),
+            file("l/new/z", "z"),
+            linked("l/again", "l/x"),
+            linked("twin", "l/d/y"),
+        ];
+        nodes.extend(below);
+        sandbox.write_tar("x.tar", &nodes);
+        sandbox.good(&["pack", "-q", "x.tar", "x.sqfs"]);
+        sandbox.good(&["unpack", "-q", "x.sqfs", "expected"]);
+        sandbox.create_dir("old");
+        for into in ["new", "old"] {
+            sandbox.good(&["unpack", "-qf", "x.tar", into]);
+            assert_untouched(&sandbox, what);
+            assert_eq!(sandbox.read_text(format!("{into}/{place}/x")), "x", "{what}");
+            let script = "diff -r --no-dereference expected $1
+                for name in x d; do test \"$(stat -c '%h %a' $1/$2/$name)\" = \"$(stat -c '%h %a' expected/$2/$name)\"; done
+                test \"$(stat -c %a $1/usr/lib)\" = 711 && test $(stat -c %Y $1/$2/d) = 1000 && test $1/twin -ef $1/$2/d/y";
+            shell(&sandbox, &format!("set -- {into} {place}; {script}"));
+        }
+        if what == "a relative link" {
+            shell(&sandbox, "mkdir tar && tar -C tar -xf x.tar && diff -r --no-dereference tar new");
+        }
+    }
+}
+
+#[test]
+fn links_that_lead_nowhere_or_that_the_tar_did_not_make_are_not_followed() {
+    let cases = [
+        (vec![symbolic("l", "none"), file("l/x", "x")], "leads to a path that does not exist"),
+        (vec![symbolic("l", "m"), symbolic("m", "l"), file("l/x", "x")], "through too many symbolic links"),
+        (vec![file("f", "x"), symbolic("l", "f"), file("l/x", "x")], "is a file, or a symbolic link that the"),
+        (vec![file("mine/x", "x")], "is a file, or a symbolic link that the archive did not make"),
+        (vec![symbolic("l", "mine"), file("l/x", "x")], "is a file, or a symbolic link that the archive did not make"),
+        (vec![symbolic("l", ".packline-partial"), file("l/x", "x")], "this name is needed while files are written"),
+    ];
+    for (nodes, expected) in cases {
+        let sandbox = with_outside();
+        sandbox.create_dir("old/d");
+        symlink("d", sandbox.at("old/mine")).unwrap();
+        sandbox.write_tar("x.tar", &nodes);
+        let message = sandbox.bad(1, &["unpack", "-qf", "x.tar", "old"]);
+        assert!(message.contains(expected), "{expected}: {message}");
+        assert!(sandbox.names_in("old/d").is_empty(), "{expected}");
+        assert_untouched(&sandbox, expected);
+    }
+    // A link of the tar in place of an earlier one is followed, and a directory that replaces it is not the link.
+    let sandbox = with_outside();
+    sandbox.create_dir("old/d");
+    symlink("d", sandbox.at("old/mine")).unwrap();
+    let nodes = [
+        node("e", NodeKind::Dir),
+        symbolic("mine", "e"),
+        file("mine/x", "x"),
+        node("mine", NodeKind::Dir),
+        file("mine/y", "y"),
+    ];
+    sandbox.write_tar("x.tar", &nodes);
+    sandbox.good(&["unpack", "-qf", "x.tar", "old"]);
+    assert_eq!(sandbox.names_in("old/e"), ["x"]);
+    assert_eq!(sandbox.names_in("old/mine"), ["y"]);
+    assert!(sandbox.names_in("old/d").is_empty());
+}
+
 /// As with GNU tar: the directory is a new one, and the link is gone.
 #[test]
 fn a_directory_replaces_a_link() {

@@ -104,6 +104,28 @@ fn directories_get_their_modes_again_after_an_error() {
     }
 }
 
+/// An entry of a tar replaces an empty directory where permissions must be extended first.
+#[test]
+fn entries_of_a_tar_replace_empty_directories_in_read_only_ones() {
+    if !tools::need(&["setpriv"]) {
+        return;
+    }
+    let nodes = [Node::file("d/file", "new").mode(0o644), Node::new("d/link", NodeKind::Symlink(b"file".to_vec()))];
+    let sandbox = with_images(&nodes);
+    // Each entry is the first one in the directory, so that it finds the directory without the right to write.
+    for name in ["file", "link"] {
+        let make = format!("mkdir -p out/d/{name}; chmod 555 out/d");
+        Ran::good(&mut as_user(&sandbox, &make));
+        let one = format!("$P unpack -q -f --no-owner source.tar out d/{name}");
+        Ran::good(&mut as_user(&sandbox, &one));
+        let compare = format!("test -L out/d/{name} || test $(cat out/d/{name}) = new; ls -A out out/d");
+        let names = Ran::good(&mut as_user(&sandbox, &compare)).text();
+        assert!(!names.contains("partial"), "{name}: {names}");
+        assert_eq!(mode(&sandbox, "out/d"), 0o555, "{name}");
+        Ran::good(&mut as_user(&sandbox, "chmod -R u+rwx out; rm -r out"));
+    }
+}
+
 /// For unsquashfs: <https://github.com/plougher/squashfs-tools/issues/385>.
 #[test]
 fn destination_of_another_user_keeps_its_mode_with_a_warning() {
@@ -183,6 +205,30 @@ fn copies_are_written_where_a_hard_link_is_not_possible() {
         );
         ["out", "other"].iter().for_each(|name| sandbox.remove(name));
     }
+}
+
+/// A copy gets its name when it is complete, as other entries.
+#[test]
+fn a_copy_in_place_of_a_hard_link_replaces_an_entry_of_any_kind() {
+    if !mount::namespaces() {
+        return;
+    }
+    let mut nodes = vec![Node::dir("b").mode(0o755), Node::file("b/file", "content").mode(0o640)];
+    nodes.push(Node::new("b/sym", NodeKind::Symlink(b"nowhere".to_vec())));
+    nodes.extend(["a", "d", "l"].map(|name| link(name, "b/file")));
+    nodes.push(link("s", "b/sym"));
+    let sandbox = with_images(&nodes);
+    // From a mounted directory no hard link is possible, and the copies replace a file, an empty directory and links.
+    let script = "mkdir -p out/b out/d; mount -t tmpfs none out/b; echo old > out/a; echo mine > mine; ln -s ../mine out/l; ln -s ../mine out/s
+        $P unpack -q -f source.tar out 2> err
+        for name in a d l; do cmp out/b/file out/$name; test \"$(stat -c '%F %a %h' out/$name)\" = 'regular file 640 1'; done
+        test \"$(readlink out/s) $(cat mine)\" = 'nowhere mine'; ls -A out out/b
+        rm -r out/d; mkdir -p out/d/full; ! $P unpack -q -f source.tar out 2> full; ls -A out/d out";
+    let mut run = sandbox.program("unshare", &["-m", "sh", "-e", "-c", script]);
+    let names = Ran::good(run.env("P", PACKLINE)).text();
+    assert!(!names.contains("partial") && names.contains("full"), "{names}");
+    assert_eq!(sandbox.read_text("err").lines().count(), 1, "{}", sandbox.read_text("err"));
+    assert!(sandbox.read_text("full").contains("out/d: cannot remove: "), "{}", sandbox.read_text("full"));
 }
 
 #[test]

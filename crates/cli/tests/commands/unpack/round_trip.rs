@@ -266,3 +266,38 @@ fn equal_files_can_share() {
         assert!(ran.text().contains("\"files\":63"), "{ran:?}");
     }
 }
+
+/// chown(2) takes 4294967295 as "do not change". unsquashfs and tar leave such an owner out without a word.
+#[test]
+fn an_owner_that_no_file_can_have_is_left_out_with_a_warning() {
+    if !tools::root() {
+        return;
+    }
+    let sandbox = in_memory();
+    let nodes = [
+        Node::dir("").mode(0o755),
+        Node::file("first", "x").mode(0o4755).owner(u32::MAX, 7),
+        Node::file("second", "y").mode(0o2755).owner(7, u32::MAX),
+        Node::file("third", "z").mode(0o4755).owner(7, 8),
+    ];
+    sandbox.write_tar("x.tar", &nodes);
+    for image in ["x.sqfs", "x.erofs"] {
+        sandbox.good(&["pack", "-q", "x.tar", image]);
+        let verified = sandbox.good(&["verify", image]).text();
+        assert!(verified.contains("owner or group 4294967295"), "{image}: {verified}");
+    }
+    for (source, command) in [
+        ("x.sqfs", "unpack -q x.sqfs out"),
+        ("x.erofs", "unpack -q x.erofs out"),
+        ("x.tar", "unpack -q x.tar out"),
+        ("x.sqfs", "unsquashfs -q -n -d out x.sqfs"),
+    ] {
+        let ran = sandbox.shell(&format!("$P {command}"));
+        let warning = "out/first: no file can have the owner or group 4294967295: ";
+        assert!(ran.status == 0 && ran.stderr.contains(warning), "{command}: {ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{source}: {}", ran.stderr);
+        let found = sandbox.shell("cd out && stat -c '%a %u %g' first second third").text();
+        assert_eq!(found, "755 0 0\n755 0 0\n4755 7 8\n", "{command}");
+        sandbox.remove("out");
+    }
+}

@@ -1,8 +1,10 @@
-//! Packs a tree into a tar, plain or compressed, in the four phases of an image. The entries are in the order of the source.
+//! Packs a tree into a tar, plain or compressed, in the four phases of an image. The entries are in the order of the source, except hard links that
+//! come before their files.
 //!
 //! The caller's thread reads the source, and hands headers and contents to a sink, whose workers compress chunks. The chunks do not depend on
 //! workers and memory, so neither does the tar.
 
+mod hard_links;
 mod map;
 mod writing;
 
@@ -14,6 +16,7 @@ use packline_runtime::{Observer, Resources, Temporaries};
 use packline_tree::Replaced;
 use packline_volume::CheckScope;
 
+use self::hard_links::{HardLinks, LinkRules};
 use self::writing::Writing;
 use super::describe::refuse_input;
 use super::entries::EntrySetup;
@@ -99,6 +102,7 @@ struct OpenTar<'o> {
     replaced: Replaced,
     pool: Pool,
     workers: usize,
+    links: LinkRules,
     resources: Resources,
 }
 
@@ -114,6 +118,7 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
         request.entries.changes.unsupported = Unsupported::Ignore;
     }
     let entries = std::mem::take(&mut request.entries);
+    let any_links = has_unchecked_links(&source) || entries.pseudo.is_some();
     let (source, mut entries) = EntrySetup::new(source, entries, EntryLimits::TAR, SIMILAR_MOST);
     let destination = TarDestination::open(target, &temporaries)?;
     let mut source = examine(source)?;
@@ -125,7 +130,8 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
         *image = image.checked(CheckScope::Everything);
         checked.push(image.clone());
     });
-    let (share, granted) = plan(source.as_ref(), request.compression, &entries, &resources)?;
+    let (share, Grant { workers: granted, left }) = plan(source.as_ref(), request.compression, &entries, &resources)?;
+    let links = LinkRules { checked: any_links, last: entries.has_order(), memory: left };
     // Without them the caller's thread does everything.
     let has_workers = request.compression.is_some() || source.shares_workers();
     let workers = if has_workers { granted } else { 0 };
@@ -156,17 +162,23 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
         replaced,
         pool,
         workers: granted,
+        links,
         resources,
     })
 }
 
-/// Divides the memory between the source and the sink: the share of the source, and the number of workers.
+/// Whether the hard links of a source may lead anywhere. Those of merged layers are checked when the layers are merged.
+fn has_unchecked_links(source: &Source) -> bool {
+    matches!(source, Source::TarFile { .. } | Source::TarStream { .. } | Source::Entries { .. })
+}
+
+/// Divides the memory between the source and the sink: the share of the source, and what is granted to the sink.
 fn plan(
     source: &dyn PlannedSource,
     compression: Option<StreamSpec>,
     entries: &EntrySetup,
     resources: &Resources,
-) -> Result<(Share, usize), Error> {
+) -> Result<(Share, Grant), Error> {
     let limits = Limits { keeps_half: true, ..resources.limits() };
     let demand = |limit: Option<u64>| {
         let filter = if entries.is_filtered { filter_memory(limit) } else { 0 };
@@ -178,8 +190,8 @@ fn plan(
     let spare = limits.spare(demand).map_err(too_small)?;
     let share = Share { threads: resources.workers, limit: resources.memory, spare };
     let granted = Demand::fixed(beyond_least(source, &share));
-    let Grant { workers, .. } = limits.grant(demand(resources.memory) + granted).map_err(too_small)?;
-    Ok((share, workers))
+    let grant = limits.grant(demand(resources.memory) + granted).map_err(too_small)?;
+    Ok((share, grant))
 }
 
 impl OpenTar<'_> {
@@ -192,7 +204,8 @@ impl OpenTar<'_> {
             resources: &self.resources,
         };
         let sink = TarSink::new(&mut self.destination, sink)?;
-        let mut writing = Writing::new(sink, &self.request, self.entries.has_order());
+        let links = HardLinks::new(self.links, self.input.clone());
+        let mut writing = Writing::new(sink, &self.request, links);
         if let Err(error) = writing.all(&mut self.observed, &self.resources.cancel) {
             // An error of writing comes before an error that was found later.
             writing.sink.settle()?;

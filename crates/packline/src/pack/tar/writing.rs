@@ -1,7 +1,5 @@
 //! Writes headers, maps and contents to the sink of a tar.
 
-use std::collections::BTreeSet;
-
 use packline_archives::tar::{MapSegment, TarWriter, end_of_archive, padding};
 use packline_engine::CancelToken;
 use packline_image::TarSink;
@@ -10,6 +8,7 @@ use packline_runtime::escape::Escape;
 use packline_tree::{Bytes, Entry, Extent, Kind, Source as _};
 
 use super::STEP;
+use super::hard_links::{HardLinks, Place};
 use super::map::Map;
 use crate::error::Error;
 use crate::pack::request::TarRequest;
@@ -28,18 +27,13 @@ pub(super) struct Writing {
     buffer: Vec<u8>,
     no_xattrs: bool,
     no_sparse: bool,
-    /// Whether hard links are written last, because they may come before their files. Other programs need the files first.
-    links_last: bool,
-    /// Hard links that are written last.
-    links: Vec<Entry>,
-    /// The names of sockets. A hard link to a socket is left out, too.
-    sockets: BTreeSet<Bytes>,
+    links: HardLinks,
     first_socket: Bytes,
     packed: PackedTar,
 }
 
 impl Writing {
-    pub(super) fn new(sink: TarSink, request: &TarRequest, links_last: bool) -> Writing {
+    pub(super) fn new(sink: TarSink, request: &TarRequest, links: HardLinks) -> Writing {
         Writing {
             writer: TarWriter::new(Bytes::new()),
             sink,
@@ -47,9 +41,7 @@ impl Writing {
             buffer: vec![0; STEP],
             no_xattrs: request.no_xattrs,
             no_sparse: request.no_sparse,
-            links_last,
-            links: Vec::new(),
-            sockets: BTreeSet::new(),
+            links,
             first_socket: Bytes::new(),
             packed: PackedTar::default(),
         }
@@ -58,37 +50,24 @@ impl Writing {
     pub(super) fn all(&mut self, source: &mut ObservedSource<'_>, cancel: &CancelToken) -> Result<(), Error> {
         while let Some(entry) = source.next_entry()? {
             self.check_cancelled(cancel)?;
-            match entry.kind {
-                _ if self.is_socket(&entry) => {}
-                Kind::HardLink(_) if self.links_last => self.links.push(entry),
-                _ => self.entry(entry, source, cancel)?,
+            if self.links.is_socket(&entry)? {
+                self.count_socket(&entry);
+            } else if self.links.place(&entry, &mut |warning| source.warn(warning))? == Place::Now {
+                self.entry(entry, source, cancel)?;
             }
         }
-        std::mem::take(&mut self.links).into_iter().try_for_each(|entry| self.entry(entry, source, cancel))
+        self.links.finish()?.into_iter().try_for_each(|entry| self.entry(entry, source, cancel))
     }
 
     fn check_cancelled(&self, cancel: &CancelToken) -> Result<(), Error> {
         if cancel.is_cancelled() { Err(packline_tree::Error::Work(WorkFault::Cancelled).into()) } else { Ok(()) }
     }
 
-    /// Whether an entry is a name of a socket, which is counted.
-    fn is_socket(&mut self, entry: &Entry) -> bool {
-        let is_socket = match &entry.kind {
-            Kind::Socket => true,
-            Kind::HardLink(target) => self.sockets.contains(target),
-            _ => false,
-        };
-        if is_socket {
-            if self.packed.sockets == 0 {
-                self.first_socket.clone_from(&entry.path);
-            }
-            self.packed.sockets += 1;
-            self.sockets.insert(entry.path.clone());
-        } else {
-            // A later entry replaces an earlier one.
-            self.sockets.remove(&entry.path);
+    fn count_socket(&mut self, entry: &Entry) {
+        if self.packed.sockets == 0 {
+            self.first_socket.clone_from(&entry.path);
         }
-        is_socket
+        self.packed.sockets += 1;
     }
 
     /// The warning about entries that are left out.

@@ -47,9 +47,9 @@ impl Extraction {
             let opened = self.open(parent)?;
             self.stand_in(parent, opened);
         }
-        let (target_parent, target_name) = split(target);
-        let from = self.open(target_parent)?;
-        if path == target {
+        let (from, target) = self.open_parent(target)?;
+        let target_name = split(&target).1;
+        if path == target.as_slice() {
             // The name must not be removed to be made again.
             return match from.link(target_name, &from, target_name) {
                 Err(Refusal::Os(_, Errno::EXIST)) => Ok(()),

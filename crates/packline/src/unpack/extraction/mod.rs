@@ -1,5 +1,7 @@
-//! Creates the entries of a tar in a directory, through handles that follow no link.
+//! Creates the entries of a tar in a directory, through handles that follow no link. Only the links that the tar itself made are followed, and only
+//! inside of the directory.
 
+mod directories;
 mod links;
 mod placing;
 mod settings;
@@ -7,15 +9,12 @@ mod settings;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use packline_image::{StagingDir, Topic, Warning};
 use packline_runtime::{MemoryFault, WorkFault, zeros};
-use packline_tree::destination::{
-    Attributes, DestinationFile, Directory, FileId, Refusal, WritableDirectory, XattrRefusal,
-};
+use packline_tree::destination::{Attributes, DestinationFile, Directory, FileId, Refusal, XattrRefusal};
 use packline_tree::{Bytes, Entry, Extent, Kind, Meta, Source, Xattr};
 
 use rustix::io::Errno;
@@ -52,6 +51,8 @@ pub(crate) struct Extraction {
     /// Directories without attributes in the tar, and their final permissions: existing ones that have more permissions while files are
     /// written, and implied ones.
     extended: BTreeMap<Bytes, u16>,
+    /// The symbolic links that were created, up to a number.
+    symlinks: BTreeSet<FileId>,
     /// Memory in bytes of directories, links and skipped devices.
     kept_bytes: usize,
     warned: BTreeSet<Topic>,
@@ -85,6 +86,7 @@ impl Extraction {
             links: Vec::new(),
             left_out: BTreeSet::new(),
             extended: BTreeMap::new(),
+            symlinks: BTreeSet::new(),
             kept_bytes: 0,
             warned: BTreeSet::new(),
             warnings: Vec::new(),
@@ -104,7 +106,9 @@ impl Extraction {
             return self.directory(entry);
         }
         self.counts.entries += 1;
-        self.enter(split(&entry.path).0)?;
+        let path = self.enter_parent(&entry.path)?;
+        let moved = (path != entry.path).then(|| Entry { path, ..entry.clone() });
+        let entry = moved.as_ref().unwrap_or(entry);
         if self.is_left_out(&entry.kind) {
             return self.leave_out(&entry.path);
         }
@@ -119,7 +123,7 @@ impl Extraction {
     fn is_left_out(&self, kind: &Kind) -> bool {
         match kind {
             Kind::BlockDevice(_) | Kind::CharDevice(_) => !self.settings.devices,
-            Kind::HardLink(target) => self.left_out.contains(target),
+            Kind::HardLink(target) => self.links_to_left_out(target),
             _ => false,
         }
     }
@@ -140,7 +144,7 @@ impl Extraction {
     /// As [`Extraction::entry`].
     pub(crate) fn finish_entries(&mut self, problem: &mut dyn FnMut(Error) -> Result<(), Error>) -> Result<(), Error> {
         for (path, target) in std::mem::take(&mut self.links) {
-            if self.left_out.contains(&target) {
+            if self.links_to_left_out(&target) {
                 self.leave_out(&path)?;
                 continue;
             }
@@ -236,108 +240,6 @@ impl Extraction {
         Err(Error::Memory(MemoryFault { allowed: KEPT_MOST as u64, needed: self.kept_bytes as u64, what }))
     }
 
-    // Directories.
-
-    fn directory(&mut self, entry: &Entry) -> Result<(), Error> {
-        self.counts.entries += u64::from(!entry.path.is_empty());
-        self.replace_by_directory(&entry.path)?;
-        self.enter(&entry.path)?;
-        self.extended.remove(&entry.path);
-        let xattrs: usize = entry.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
-        self.keep(entry.path.len() + xattrs)?;
-        self.directories.insert(entry.path.clone(), (entry.meta, entry.xattrs.clone()));
-        Ok(())
-    }
-
-    /// Removes what has the name of a directory and is none.
-    fn replace_by_directory(&mut self, path: &[u8]) -> Result<(), Error> {
-        match self.open(path) {
-            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {}
-            _ => return Ok(()),
-        }
-        let (parent, name) = split(path);
-        self.enter(parent)?;
-        let Some((_, directory)) = &self.present else { return Ok(()) };
-        directory.unlink(name).map_err(|refusal| self.refused(path, refusal))
-    }
-
-    /// Makes a directory the current one. Creates it and its parents if they are missing.
-    fn enter(&mut self, path: &[u8]) -> Result<(), Error> {
-        if self.present.as_ref().is_some_and(|(present, _)| present == path) {
-            return Ok(());
-        }
-        let opened = match self.open(path) {
-            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOENT | Errno::ACCESS)) => self.make_way(path)?,
-            Err(refusal) if matches!(refusal.errno(), Some(Errno::NOTDIR | Errno::LOOP)) => {
-                return Err(self.not_entered(path, &refusal));
-            }
-            opened => opened.map_err(|refusal| self.refused(path, refusal))?,
-        };
-        self.stand_in(path, opened);
-        Ok(())
-    }
-
-    /// Makes an open directory the current one.
-    fn stand_in(&mut self, path: &[u8], directory: Directory) {
-        self.present = Some((path.to_vec(), directory));
-        if let Some(staging) = &self.staging {
-            staging.apart.set(None);
-        }
-    }
-
-    /// The error for an entry below a name that does not belong to a directory.
-    fn not_entered(&self, path: &[u8], refusal: &Refusal) -> Error {
-        let what = "an entry is below it, and it, or a name in it, is a file or a symbolic link (expected directories); \
-                    'packline pack' follows such links";
-        let cause = io::Error::new(refusal.cause().kind(), what);
-        Error::Output { path: self.path(path), action: "cannot open", cause }
-    }
-
-    fn open(&self, path: &[u8]) -> Result<Directory, Refusal> {
-        let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()).collect();
-        match self.root.open_way(&names)? {
-            Some(found) => Ok(found),
-            None => self.root.again(),
-        }
-    }
-
-    fn make_way(&mut self, path: &[u8]) -> Result<Directory, Error> {
-        let mut at = self.root.again().map_err(|refusal| self.refused(path, refusal))?;
-        let mut length = 0;
-        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
-            length += name.len() + usize::from(length > 0);
-            at = match at.open_writable(name) {
-                Err(Refusal::Os(_, Errno::NOENT)) => {
-                    self.keep(length)?;
-                    self.extended.insert(path[..length].to_vec(), IMPLIED_MODE);
-                    at.make(name).map_err(|refusal| self.refused(path, refusal))?
-                }
-                opened => {
-                    let WritableDirectory { directory, before } =
-                        opened.map_err(|refusal| self.refused(path, refusal))?;
-                    self.note_extended(&path[..length], before);
-                    directory
-                }
-            };
-        }
-        Ok(at)
-    }
-
-    fn note_extended(&mut self, path: &[u8], before: Option<u16>) {
-        if let Some(mode) = before {
-            self.extended.entry(path.to_vec()).or_insert(mode);
-        }
-    }
-
-    /// Gives the user of this process all permissions for the current directory. Returns false if nothing changed.
-    fn extend_present(&mut self) -> bool {
-        let Some((path, directory)) = &self.present else { return false };
-        let path = path.clone();
-        let before = directory.make_writable().ok().flatten();
-        self.note_extended(&path, before);
-        before.is_some()
-    }
-
     fn set_attributes_of_present(&mut self, path: &[u8], meta: &Meta, xattrs: &[Xattr]) -> Result<(), Error> {
         let Some((name, directory)) = self.present.take() else { return Ok(()) };
         let applied = self.set_attributes(path, meta, xattrs, Some(meta.mode), directory.attributes());
@@ -397,6 +299,9 @@ impl Extraction {
             Some(target) => directory.symlink(name, target),
             None => directory.special(name, &entry.kind),
         })?;
+        if link.is_some() {
+            self.note_symlink(&node);
+        }
         let mode = link.is_none().then_some(entry.meta.mode);
         let applied = self.set_attributes(&entry.path, &entry.meta, &entry.xattrs, mode, node.attributes());
         self.complete(&entry.path, applied)
@@ -411,15 +316,22 @@ impl Extraction {
         mode: Option<u16>,
         attributes: Attributes<'_>,
     ) -> Result<(), Error> {
+        let mut kept_bits = if self.settings.restore.set_id { 0o7777 } else { 0o1777 };
         if self.settings.restore.owners {
-            attributes.set_owner(meta.uid, meta.gid).map_err(|refusal| self.refused(path, refusal))?;
+            match attributes.set_owner(meta.uid, meta.gid) {
+                Err(Refusal::Owner(id)) => {
+                    kept_bits = 0o1777;
+                    let warning = Warning::owner(&self.path(path), id);
+                    self.tell(warning);
+                }
+                set => set.map_err(|refusal| self.refused(path, refusal))?,
+            }
         }
         if self.settings.restore.xattrs {
             self.set_xattrs(path, xattrs, attributes)?;
         }
         if let Some(mode) = mode {
-            let mode = if self.settings.restore.set_id { mode } else { mode & 0o1777 };
-            attributes.set_mode(mode).map_err(|refusal| self.refused(path, refusal))?;
+            attributes.set_mode(mode & kept_bits).map_err(|refusal| self.refused(path, refusal))?;
         }
         if self.settings.restore.times {
             attributes.set_time(meta.mtime).map_err(|refusal| self.refused(path, refusal))?;

@@ -80,11 +80,14 @@ impl Extraction {
         if self.staging.is_none() {
             return Ok(());
         }
-        let settled = match self.rename(path) {
-            Err(Refusal::Os(_, Errno::ACCESS)) if self.extend_present() => self.rename(path),
-            Err(Refusal::Os(_, Errno::ISDIR)) => self.remove_directory(path).and_then(|()| self.rename(path)),
-            settled => settled,
-        };
+        let mut settled = self.rename(path);
+        // The system looks for the right to write first, so a directory of the same name shows after the permissions are extended.
+        if matches!(settled, Err(Refusal::Os(_, Errno::ACCESS))) && self.extend_present() {
+            settled = self.rename(path);
+        }
+        if matches!(settled, Err(Refusal::Os(_, Errno::ISDIR))) {
+            settled = self.remove_directory(path).and_then(|()| self.rename(path));
+        }
         // Renaming does nothing between two names of one file, and a failed renaming must not leave the temporary name.
         self.give_up(path);
         settled

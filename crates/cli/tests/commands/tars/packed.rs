@@ -254,7 +254,7 @@ fn hard_links_of_a_tar_are_checked_and_come_after_their_files() {
 fn names_that_do_not_fit_into_memory_are_an_error() {
     use packline_testkit::model::Node;
     let sandbox = sandbox();
-    let nodes: Vec<Node> = (0..150_000).map(|number| Node::file(&format!("{number:0>200}"), "")).collect();
+    let nodes: Vec<Node> = (0..150_000).map(|number| Node::file(format!("{number:0>200}"), "")).collect();
     sandbox.write_tar("many.tar", &nodes);
     let message = sandbox.refused(&["pack", "-q", "--mem", "20M", "many.tar", "x.tar"]);
     assert!(message.contains("the names and hard links of many.tar: "), "{message}");

@@ -38,7 +38,7 @@ pub(super) struct Kept {
     writing: Mutex<()>,
 }
 
-/// What is kept of a range.
+/// The kept part of a range.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The first bytes of the range, up to the first page that is not kept.

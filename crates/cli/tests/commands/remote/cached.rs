@@ -1,4 +1,4 @@
-//! What is kept of files on servers between runs.
+//! Parts of files on servers that are kept between runs.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
 //! Files on nginx, with and without TLS.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use packline_testkit::certificates::Certificates;
@@ -62,35 +60,6 @@ fn nginx_sends_few_bytes() {
         sent(&sandbox, &mut nginx, name, "cat @ etc/conf3 --cache cache");
         let (_, again) = sent(&sandbox, &mut nginx, name, "cat @ etc/conf3 --cache cache");
         assert_eq!(again, Sent { requests: 1, bytes: 8 << 10 });
-    }
-}
-
-/// An image of a gigabyte with 20,000 entries.
-#[test]
-fn a_small_file_of_a_gigabyte_costs_little() {
-    if !tools::need(&["nginx"]) {
-        return;
-    }
-    let sandbox = sandbox();
-    let tree = sandbox.create_dir("tree");
-    let large = File::create(tree.join("large")).unwrap();
-    // No block is a hole, and no two blocks are equal.
-    (0..1024_u64).for_each(|block| large.write_all_at(&(block + 1).to_le_bytes(), block << 20).unwrap());
-    large.set_len(1 << 30).unwrap();
-    for directory in 0..100 {
-        for file in 0..200 {
-            sandbox.write(format!("tree/usr/share/{directory}/file-number-{file}"), format!("{directory} {file}"));
-        }
-    }
-    for name in IMAGES {
-        sandbox.create_dir("files");
-        sandbox.good(&["pack", "-q", "-c", "none", "tree", &format!("files/{name}")]);
-        assert!(sandbox.at(format!("files/{name}")).metadata().unwrap().len() > 1 << 30);
-        let mut nginx = Nginx::start(&sandbox.at("nginx"), &sandbox.at("files"), None).unwrap();
-        let (text, sent) = sent(&sandbox, &mut nginx, name, "cat @ usr/share/57/file-number-123");
-        println!("{name}: {sent:?}");
-        assert!(text == b"57 123" && sent.bytes <= 300_000, "{name}: {sent:?}");
-        sandbox.remove("files");
     }
 }
 

@@ -415,10 +415,10 @@ fn explain(error: Error) -> Failure {
         return Error::Unrecognized { path, what, expected: READ.to_string() }.into();
     }
     let Error::Output { path, action, cause } = &error else { return error.into() };
-    if *action == "cannot open" && cause.kind() == ErrorKind::NotFound {
+    let source = cause.get_ref();
+    if *action == "cannot open" && cause.kind() == ErrorKind::NotFound && source.is_none() {
         return Failure::failed(format!("{}: the directory does not exist", path.escaped()));
     }
-    let source = cause.get_ref();
     // Even root in a user namespace cannot create devices, and can set only the owners that the namespace maps.
     if source.is_some_and(|source| source.is::<DeviceRefused>()) {
         let way = "creating devices needs root outside a user namespace; --no-devices leaves them out";

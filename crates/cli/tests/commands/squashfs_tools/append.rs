@@ -80,11 +80,12 @@ fn sequences_give_the_same_tree_and_superblock() {
         &["more", "source @ -e source/big dir/one", "source @ -wildcards -e d* l*"],
         &[
             "more",
-            "more @ -p made\u{20a0}d\u{20a0}711\u{20a0}4\u{20a0}5 -p made/null\u{20a0}c\u{20a0}600\u{20a0}0\u{20a0}1\u{20a0}1\u{20a0}3 -p big_1\u{20a0}m\u{20a0}600\u{20a0}9\u{20a0}9",
+            // The entries of `-p` have the time of the run without `-all-time`.
+            "more @ -all-time 9 -p made\u{20a0}d\u{20a0}711\u{20a0}4\u{20a0}5 -p made/null\u{20a0}c\u{20a0}600\u{20a0}0\u{20a0}1\u{20a0}1\u{20a0}3 -p big_1\u{20a0}m\u{20a0}600\u{20a0}9\u{20a0}9",
         ],
         &[
             "more",
-            "- @ -p /\u{20a0}d\u{20a0}700\u{20a0}1\u{20a0}2 -p only\u{20a0}d\u{20a0}711\u{20a0}4\u{20a0}5",
+            "- @ -all-time 9 -p /\u{20a0}d\u{20a0}700\u{20a0}1\u{20a0}2 -p only\u{20a0}d\u{20a0}711\u{20a0}4\u{20a0}5",
             "source",
         ],
         &[

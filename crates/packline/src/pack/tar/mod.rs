@@ -167,7 +167,7 @@ fn open<'o>(work: TarWork, observer: &'o mut dyn Observer) -> Result<OpenTar<'o>
     })
 }
 
-/// Whether the hard links of a source may lead anywhere. Those of merged layers are checked when the layers are merged.
+/// Whether the hard links of a source may lead anywhere. Hard links of merged layers are checked when the layers are merged.
 fn has_unchecked_links(source: &Source) -> bool {
     matches!(source, Source::TarFile { .. } | Source::TarStream { .. } | Source::Entries { .. })
 }

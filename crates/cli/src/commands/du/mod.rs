@@ -47,7 +47,7 @@ pub struct Du {
         value_parser = one_of([("directory", By::Directory), ("file", By::File), ("extension", By::Extension), ("kind", By::Kind)])
     )]
     by: By,
-    /// Show the rows with the most of this first. 'ratio' begins with what compresses worst, of at least 4K
+    /// Show the rows with the most of this first. 'ratio' begins with the worst of 4K or more
     #[arg(
         long,
         value_name = "COLUMN",

@@ -54,6 +54,8 @@ const IMAGE: &str = "An image, a block device with an image, a tar, a cpio or zi
 
 impl Command for Info {
     const NAME: &'static str = "info";
+    const ESSENTIAL: &'static [&'static str] =
+        &["json", "quick", "top", "offset", "device", "platform", "identity", "passphrase-file", "cache"];
 
     const LEAVES_NOTHING: bool = true;
 

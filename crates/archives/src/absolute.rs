@@ -24,10 +24,10 @@ impl AbsoluteNames {
 
     /// The warning about the names of the archive `input`; `None` without such names.
     pub fn warning(&self, input: &str) -> Option<String> {
-        let names = if self.count == 1 { "name begins" } else { "names begin" };
+        let names = if self.count == 1 { "name begins with" } else { "names begin with" };
         let warning = || {
             let first = self.first.escaped();
-            format!("{input}: {} {names} with /, which is removed (the first is {first})", self.count)
+            format!("{input}: {} {names} /, which is removed (the first is {first})", self.count)
         };
         (self.count > 0).then(warning)
     }

@@ -32,7 +32,7 @@ struct Linked {
 }
 
 enum State {
-    /// No name had content so far. The first entry, and the paths of all names, also of those that a later entry has.
+    /// No name had content so far. The first entry without its path, and the paths of all names, also of those that a later entry has.
     Waiting { first: Box<Entry>, names: Vec<Bytes> },
     /// The file was returned, under this path.
     Returned { path: Bytes, size: u64 },
@@ -59,7 +59,8 @@ impl Links {
         let Some(linked) = self.files.get_mut(&header.number) else {
             let path = entry.path.clone();
             let (state, added) = if waits {
-                (State::Waiting { first: Box::new(entry), names: vec![path] }, Added::Waits)
+                let first = Box::new(Entry { path: Bytes::new(), ..entry });
+                (State::Waiting { first, names: vec![path] }, Added::Waits)
             } else {
                 (State::Returned { path, size: header.size }, Added::File(entry, Vec::new()))
             };

@@ -54,7 +54,7 @@ impl FetchBar {
         if !state.shown {
             self.bar.set_style(style(OF_TOTAL));
             self.bar.set_prefix("fetching ");
-            // Of an earlier image.
+            // An earlier image has finished the bar.
             if self.bar.is_finished() {
                 self.bar.reset();
             }

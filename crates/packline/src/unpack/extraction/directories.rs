@@ -140,7 +140,7 @@ impl Extraction {
             ),
             Some(Errno::NOTDIR) => {
                 "an entry is below it, and it, or a name in it, is a file, or a symbolic link that the \
-                                    archive did not make (expected directories)"
+                 archive did not make (expected directories)"
                     .to_string()
             }
             _ => return self.refused(path, *refusal),
